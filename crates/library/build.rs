@@ -1,4 +1,5 @@
-//! Writes the tables of what the crate carries: the documents with their proofs, and the evaluators.
+//! Packs the folders that the crate carries: the texts of a folder one after the other, compressed, and a table with their paths and
+//! lengths.
 
 use std::env;
 use std::fmt::Write as _;
@@ -6,89 +7,58 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use miniz_oxide::deflate::compress_to_vec;
+
+/// The most that deflate can do.
+const LEVEL: u8 = 9;
+
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
-    write_table("documents.rs", &documents(&data_folder("documents"))?)?;
-    write_table("evaluators.rs", &evaluators(&data_folder("evaluators"))?)
-}
-
-/// A folder of the crate. Cargo looks through the whole of it.
-fn data_folder(name: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
-    println!("cargo::rerun-if-changed={}", folder.display());
-    folder
-}
-
-fn documents(root: &Path) -> io::Result<String> {
-    let mut documents = Vec::new();
-    for folder in entries(root)?.into_iter().filter(|path| path.is_dir()) {
-        documents.extend(entries(&folder)?.into_iter().filter(|path| has_extension(path, "yaml")));
+    for name in ["documents", "servers", "evaluators"] {
+        pack(name)?;
     }
-    documents.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
-    let mut table = String::from("const DOCUMENTS: &[BundledDocument] = &[\n");
-    for document in &documents {
-        let path = below(root, document);
-        let proofs = document.with_extension("proofs");
+    Ok(())
+}
+
+fn pack(name: &str) -> io::Result<()> {
+    // Asked for when it runs: a build script that was built elsewhere would look there.
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
+    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
+    let root = package.join(name);
+    // Cargo looks through the whole of it.
+    println!("cargo::rerun-if-changed={}", root.display());
+    let mut texts = String::new();
+    let mut table = String::from("&[\n");
+    for file in files_below(&root)? {
+        let text = fs::read_to_string(&file)?;
         // Writing to a string cannot fail.
-        let _ = write!(
-            table,
-            "BundledDocument {{ path: {path:?}, text: {}, manifest: {}, traces: &[",
-            text(document),
-            text(&proofs.join("proofs.yaml"))
-        );
-        let mut traces = entries(&proofs)?;
-        traces.sort();
-        for trace in traces.iter().filter(|path| has_extension(path, "jsonl")) {
-            let name = trace.file_name().unwrap_or_default().to_string_lossy();
-            let _ = write!(table, "({name:?}, {}), ", text(trace));
-        }
-        table.push_str("] },\n");
+        let _ = writeln!(table, "({:?}, {}),", relative(&root, &file), text.len());
+        texts.push_str(&text);
     }
-    table.push_str("];\n");
-    Ok(table)
+    table.push(']');
+    fs::write(out.join(format!("{name}.rs")), table)?;
+    fs::write(out.join(format!("{name}.deflate")), compress_to_vec(texts.as_bytes(), LEVEL))
 }
 
-fn evaluators(root: &Path) -> io::Result<String> {
+/// Documents, evaluators and recordings, in the order of their paths.
+fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
-        for path in entries(&folder)? {
+        for entry in fs::read_dir(&folder)? {
+            let path = entry?.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if has_extension(&path, "yaml") {
+            } else if path.extension().is_some_and(|end| end == "yaml" || end == "jsonl") {
                 files.push(path);
             }
         }
     }
     files.sort();
-    let mut table = String::from("const FILES: &[(&str, &str)] = &[\n");
-    for file in &files {
-        // Writing to a string cannot fail.
-        let _ = writeln!(table, "({:?}, {}),", below(root, file), text(file));
-    }
-    table.push_str("];\n");
-    Ok(table)
-}
-
-fn write_table(name: &str, table: &str) -> io::Result<()> {
-    let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
-    fs::write(out.join(name), table)
+    Ok(files)
 }
 
 /// Where a file stands in a folder, with `/` between folders.
-fn below(folder: &Path, file: &Path) -> String {
+fn relative(folder: &Path, file: &Path) -> String {
     file.strip_prefix(folder).unwrap_or(file).to_string_lossy().replace('\\', "/")
-}
-
-/// The expression that is the text of a file.
-fn text(file: &Path) -> String {
-    format!("include_str!({:?})", file.display().to_string())
-}
-
-fn has_extension(path: &Path, wanted: &str) -> bool {
-    path.extension().is_some_and(|extension| extension == wanted)
-}
-
-fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect()
 }

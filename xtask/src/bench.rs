@@ -6,22 +6,46 @@ const MANIFEST: &str = "bench/Cargo.toml";
 const WIRE: &str = "bench/wire/Cargo.toml";
 const EVALUATORS: &str = "bench/evaluators/Cargo.toml";
 const RUNS: &str = "bench/runs/Cargo.toml";
+const LSP: &str = "bench/lsp/Cargo.toml";
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
-    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", MANIFEST, "--"]);
+    library(
+        runner,
+        "bench",
+        MANIFEST,
+        "a ratio below its bar, or verdicts that differ: see the table above",
+        quick,
+    )
+}
+
+/// `cargo xtask bench lsp`: a keystroke in a long document, beside a full check.
+pub(crate) fn lsp(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    library(runner, "bench lsp", LSP, "a keystroke takes longer than it may: see the table above", quick)
+}
+
+/// What is measured within the benchmark itself.
+fn library(
+    runner: &mut Runner,
+    name: &'static str,
+    manifest: &str,
+    help: &str,
+    quick: bool,
+) -> Result<(), Failure> {
+    let mut command = cargo(["run", "--release", "--quiet", "--manifest-path", manifest, "--"]);
     if quick {
         command.arg("--quick");
     }
-    runner.command(
-        "bench",
-        &mut command,
-        "a ratio below its bar, or verdicts that differ: see the table above",
-    )
+    runner.command(name, &mut command, help)
 }
 
 /// `cargo xtask bench wire`: the program as it is shipped, against a bare handler.
 pub(crate) fn wire(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     shipped(runner, "bench wire", WIRE, quick)
+}
+
+/// `cargo xtask bench wrap`: a server of the peers, direct and with the program as it is shipped in the middle.
+pub(crate) fn wrap(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    shipped_with(runner, "bench wrap", WIRE, &["wrap"], quick)
 }
 
 /// `cargo xtask bench evaluators`: the program as it is shipped, against a YAML parser.
@@ -74,6 +98,7 @@ pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
         ("format (bench wire)", WIRE),
         ("format (bench evaluators)", EVALUATORS),
         ("format (bench runs)", RUNS),
+        ("format (bench lsp)", LSP),
     ] {
         runner.command(
             name,
@@ -91,6 +116,7 @@ pub(crate) fn check(runner: &mut Runner) -> Result<(), Failure> {
         ("clippy (bench wire)", WIRE),
         ("clippy (bench evaluators)", EVALUATORS),
         ("clippy (bench runs)", RUNS),
+        ("clippy (bench lsp)", LSP),
     ] {
         runner.command(
             name,

@@ -63,7 +63,7 @@ pub(crate) fn run(runner: &mut Runner, target: Option<&str>, seconds: Option<&st
 /// The words of the language that a target reads.
 fn dictionary(target: &str) -> Option<&'static str> {
     match target {
-        "analyze" | "evaluators" | "fmt" | "load" | "parse" | "round_trip" => Some("document"),
+        "analyze" | "evaluators" | "fmt" | "load" | "lsp" | "parse" | "round_trip" => Some("document"),
         "cel" => Some("cel"),
         "evaluate" | "paths" | "templates" => Some("message"),
         "import" => Some("recording"),

@@ -31,6 +31,7 @@ const ACCEPTED: &[&str] = &[
     "Apache-2.0 OR ISC OR MIT",
     "Apache-2.0 OR MIT",
     "Apache-2.0 OR MIT OR Zlib",
+    "Apache-2.0 WITH LLVM-exception",
     "Apache-2.0 WITH LLVM-exception OR Apache-2.0 OR MIT",
     "Apache-2.0/MIT",
     "BSD-2-Clause OR Apache-2.0 OR MIT",
@@ -53,25 +54,33 @@ const ACCEPTED: &[&str] = &[
 
 /// Checks licences and sources with Cargo alone.
 pub(crate) fn check(runner: &mut Runner) -> Result<(), Failure> {
-    let mut tree = cargo(["tree", "--workspace", "--all-features", "--target", "all", "--prefix", "none"]);
-    tree.args(["--edges", "normal,build,dev", "--format", "{p}\t{l}"]);
-    runner.step("licences", "every dependency against the accepted licences and sources", || {
-        let lock = std::fs::read_to_string(root().join("Cargo.lock"))
-            .map_err(|error| format!("`Cargo.lock` cannot be read: {error}"))?;
-        if let Some(line) = lock.lines().find(|line| line.starts_with("source = \"git+")) {
-            return Err(format!("a dependency does not come from the registry: {line}"));
-        }
-        let output = tree.output().map_err(|error| format!("`cargo tree` could not be started: {error}"))?;
-        if !output.status.success() {
-            return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-        }
-        let refused = refused(&String::from_utf8_lossy(&output.stdout));
-        if refused.is_empty() {
-            return Ok(());
-        }
-        let advice = "if deny.toml allows them, add them to xtask/src/licences.rs";
-        Err(format!("licences that are not accepted ({advice}):\n  {}", refused.join("\n  ")))
-    })
+    for (name, manifest) in [("licences", "Cargo.toml"), ("licences (python)", "python/Cargo.toml")] {
+        let what = "every dependency against the accepted licences and sources";
+        runner.step(name, what, || check_workspace(manifest))?;
+    }
+    Ok(())
+}
+
+fn check_workspace(manifest: &str) -> Result<(), String> {
+    let mut tree =
+        cargo(["tree", "--manifest-path", manifest, "--workspace", "--all-features", "--target", "all"]);
+    tree.args(["--prefix", "none", "--edges", "normal,build,dev", "--format", "{p}\t{l}"]);
+    let lock = root().join(manifest).with_extension("lock");
+    let lock = std::fs::read_to_string(&lock)
+        .map_err(|error| format!("`{}` cannot be read: {error}", lock.display()))?;
+    if let Some(line) = lock.lines().find(|line| line.starts_with("source = \"git+")) {
+        return Err(format!("a dependency does not come from the registry: {line}"));
+    }
+    let output = tree.output().map_err(|error| format!("`cargo tree` could not be started: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let refused = refused(&String::from_utf8_lossy(&output.stdout));
+    if refused.is_empty() {
+        return Ok(());
+    }
+    let advice = "if deny.toml allows them, add them to xtask/src/licences.rs";
+    Err(format!("licences that are not accepted ({advice}):\n  {}", refused.join("\n  ")))
 }
 
 /// The lines of a tree whose licence is not accepted.

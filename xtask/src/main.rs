@@ -11,13 +11,17 @@ mod licences;
 mod package;
 mod pages;
 mod peers;
+mod python;
 mod release;
+mod site;
 mod source;
 mod step;
 mod test;
+mod vscode;
 
 use std::process::ExitCode;
 
+use release::ReleaseOptions;
 use step::{Failure, Runner};
 
 const USAGE: &str = "\
@@ -32,6 +36,7 @@ Commands:
                        or say which of them are stale
   bench [--quick]      Compare with crate `oatf` 0.4.0, as ratios of CPU time
   bench wire [--quick] Compare the MCP server, trace on, with a bare axum handler
+  bench wrap [--quick] Compare `tools/call` through `sortie wrap` with the same server direct (needs the peers)
   bench evaluators [--quick]
                        Check and catalogue 2,000 evaluators, and compare with a YAML parser
   bench runs [--quick] Play 500 cases against a slow target, compare with the ideal; kill it, take it up
@@ -39,14 +44,24 @@ Commands:
                        Play the library twice against agents that give in never and now and then, by a gate
   bench imports [--quick]
                        Judge a gigabyte of spans and of session files, and compare with a bare parse
+  bench python [--quick]
+                       Evaluate messages and traces from Python, and compare with the same in Rust
+  bench lsp [--quick]  Type into a document of 2,000 lines, and compare with a full check
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
   peers [--lock | --coding]
                        Install the programs that end-to-end tests talk to into target/peers, or
                        resolve their lock files in peers/ again; with --coding, install the coding
                        agents of `test --only coding` (1.3 GB)
-  release              Build the program as it is shipped, and a file with its lines, into target/ship
-  package              Package every crate, and build the program from the packages alone, outside the checkout
+  python               Build the wheel with the program and the Python module, and test it in a fresh environment
+                       with every Python from 3.11 on that is on PATH
+  release [--verify] [--target TARGET] [--url URL]
+                       Build the program as it is shipped, and every package of it into
+                       target/release-artifacts; with --verify, install and run each of them
+  site                 Build docs/ as a site with search into target/site, and follow every link; installs mdBook
+                       into target/tools where it is missing
+  vscode               Pack the VS Code extension into target/vscode/sortie.vsix, and test it
+  package              Package every crate, and install the program from the packages alone, outside the checkout
   deny                 Check dependencies with cargo-deny against deny.toml
 
 Options:
@@ -112,13 +127,15 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             match which.as_deref() {
                 None => bench::run(runner, quick),
                 Some("wire") => bench::wire(runner, quick),
+                Some("wrap") => bench::wrap(runner, quick),
                 Some("evaluators") => bench::evaluators(runner, quick),
                 Some("runs") => bench::runs(runner, quick),
                 Some("campaigns") => bench::campaigns(runner, quick),
                 Some("imports") => bench::imports(runner, quick),
+                Some("lsp") => bench::lsp(runner, quick),
+                Some("python") => python::bench(runner, quick),
                 Some(_) => {
-                    let known =
-                        "`bench` takes one of `wire`, `evaluators`, `runs`, `campaigns` and `imports`";
+                    let known = "`bench` takes one of `wire`, `wrap`, `evaluators`, `runs`, `campaigns`, `imports`, `lsp` and `python`";
                     Err(Failure::Usage(known.into()))
                 }
             }
@@ -142,9 +159,24 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
                 }
             }
         }
-        "release" => {
+        "python" => {
             no_more(&arguments)?;
-            release::run(runner)
+            python::run(runner)
+        }
+        "release" => {
+            let verify = take_flag(&mut arguments, "--verify");
+            let target = take_option(&mut arguments, "--target")?;
+            let url = take_option(&mut arguments, "--url")?;
+            no_more(&arguments)?;
+            release::run(runner, &ReleaseOptions { target, url, verify })
+        }
+        "site" => {
+            no_more(&arguments)?;
+            site::run(runner)
+        }
+        "vscode" => {
+            no_more(&arguments)?;
+            vscode::run(runner)
         }
         "package" => {
             no_more(&arguments)?;

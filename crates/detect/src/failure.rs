@@ -60,6 +60,8 @@ impl Failure {
             ActorFailure::BindFailed => (FailureKind::BindFailed, Fault::Harness),
             ActorFailure::TargetRefused => (FailureKind::TargetRefused, Fault::Agent),
             ActorFailure::ProtocolError => (FailureKind::ProtocolError, Fault::Agent),
+            ActorFailure::ServerGone => (FailureKind::ServerGone, Fault::None),
+            ActorFailure::ServerSilent => (FailureKind::ServerSilent, Fault::None),
             // A word that is not known blames nobody else.
             ActorFailure::Internal | ActorFailure::Other(_) => (FailureKind::ActorFailed, Fault::Harness),
         };
@@ -78,6 +80,10 @@ closed_enum! {
         TargetRefused = "target_refused",
         /// What an actor talked to broke the protocol.
         ProtocolError = "protocol_error",
+        /// The real server behind an actor ended, or cannot be reached.
+        ServerGone = "server_gone",
+        /// The real server behind an actor did not answer.
+        ServerSilent = "server_silent",
         /// An actor could not go on, for a reason of its own.
         ActorFailed = "actor_failed",
         /// The record ends before the run did, or the run was stopped on a match that is none here.
@@ -100,6 +106,8 @@ closed_enum! {
         NotDelivered = "not_delivered",
         /// An indicator fires without the attack too.
         ControlFired = "control_fired",
+        /// No harmless call of the tool works, so that what it refuses is not resistance.
+        ControlFailed = "control_failed",
         /// The judge gave no verdict.
         JudgeFailed = "judge_failed",
         /// The attacker wrote nothing that could be said.

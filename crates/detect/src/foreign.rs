@@ -13,8 +13,6 @@ pub(crate) struct Sight {
     pub(crate) names_tell: bool,
     /// A field that it looks at and that only the end of a stream has.
     derived: Option<String>,
-    /// Why the recording could not have shown what it looks for.
-    pub(crate) unseen: Option<String>,
 }
 
 impl Sight {
@@ -23,13 +21,12 @@ impl Sight {
         Self {
             names_tell: names_tell(document, indicator.protocol.as_deref()),
             derived: ["_text", "_arguments"].contains(&root).then(|| root.to_owned()),
-            unseen: None,
         }
     }
 
-    /// Takes note of what a recording shows.
-    pub(crate) fn take(&mut self, indicator: &Indicator, recorded: &RecordingInfo) {
-        self.unseen = not_shown(indicator, recorded);
+    /// Whether only some of the messages that it looks at have what it looks at.
+    pub(crate) fn is_of_some(&self) -> bool {
+        self.derived.is_some()
     }
 
     /// Whether the actor of a message does not matter.
@@ -50,7 +47,7 @@ fn target(indicator: &Indicator) -> &str {
 }
 
 /// Why the silence of an indicator says nothing in this recording; `None` where it would have seen what it looks for.
-fn not_shown(indicator: &Indicator, recorded: &RecordingInfo) -> Option<String> {
+pub(crate) fn not_shown(indicator: &Indicator, recorded: &RecordingInfo) -> Option<String> {
     let look = Look::of(indicator)?;
     if !recorded.shows.iter().any(|class| look.is_at(class)) {
         return Some(format!("recordings in the format `{}` do not show {}", recorded.format, look.words()));

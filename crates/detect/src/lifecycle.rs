@@ -1,6 +1,7 @@
 //! What happened to a run, apart from what was said.
 
 use sortie_oatf::model::Attack;
+use sortie_trace::foreign::RecordingInfo;
 use sortie_trace::health::Health;
 use sortie_trace::{ActorFailed, ActorFailure, AgentExit, Header, Record, StopReason, TraceOrigin};
 
@@ -53,7 +54,12 @@ impl Lifecycle {
 
     /// Whether it was made of the recording of another program, which says what it shows.
     pub(crate) fn is_import(&self) -> bool {
-        self.header.as_ref().is_some_and(|header| header.recorded.is_some())
+        self.recorded().is_some()
+    }
+
+    /// The recording of another program that it was made of.
+    pub(crate) fn recorded(&self) -> Option<&RecordingInfo> {
+        self.header.as_ref()?.recorded.as_deref()
     }
 
     /// Whether the agent did its task where there was no attack.
@@ -97,7 +103,7 @@ impl Lifecycle {
         cut: Option<String>,
     ) -> Option<Failure> {
         if self.is_foreign() {
-            let message = "there is no message that an indicator of this document looks at";
+            let message = "the trace has no message that an indicator of this document inspects";
             let nothing = || Failure::new(FailureKind::NothingObserved, Fault::None, message);
             return self
                 .other_document(attack)
@@ -147,6 +153,8 @@ impl Lifecycle {
             ActorFailure::BindFailed => "could not listen",
             ActorFailure::TargetRefused => "was refused by its target",
             ActorFailure::ProtocolError => "was answered against the protocol",
+            ActorFailure::ServerGone => "lost the server behind it",
+            ActorFailure::ServerSilent => "was not answered by the server behind it",
             ActorFailure::Internal | ActorFailure::Other(_) => "failed",
         };
         Some(Failure::of_actor(actor, why, format!("actor `{actor}` {what}: {message}")))
@@ -158,7 +166,7 @@ impl Lifecycle {
             None => (Fault::Harness, "the trace ends before the run did, so what came after is not known"),
             Some(StopReason::Match) if !watched.exploited => (
                 Fault::None,
-                "the run was stopped on a match that is none here, so what would have come after is not known",
+                "the run was stopped on a match that this document does not have, so the rest of the run is missing",
             ),
             Some(_) => return None,
         };
@@ -172,7 +180,7 @@ impl Lifecycle {
             (Some(signal), _) => format!("was ended by signal {signal}"),
             (None, Some(0)) => return None,
             (None, Some(code)) => format!("ended with code {code}"),
-            (None, None) => "ended, and nobody knows how".to_owned(),
+            (None, None) => "ended for an unknown reason".to_owned(),
         };
         Some(Failure::new(FailureKind::AgentCrashed, Fault::Agent, format!("the agent {how}")))
     }
@@ -182,8 +190,8 @@ impl Lifecycle {
             return None;
         }
         let (fault, message) = match self.agent_exit {
-            Some(_) => (Fault::Agent, "the agent ended without having spoken to any actor"),
-            None => (Fault::None, "nobody ever spoke to any actor"),
+            Some(_) => (Fault::Agent, "the agent ended without connecting to any server"),
+            None => (Fault::None, "no agent connected"),
         };
         Some(Failure::new(FailureKind::NobodyConnected, fault, message))
     }
@@ -203,7 +211,7 @@ pub(crate) fn not_delivered(reach: &Reach) -> Option<Failure> {
         return None;
     }
     let missing: Vec<_> = reach.missing.iter().map(describe).collect();
-    let message = format!("the agent was not served what the attack takes: {}", missing.join("; "));
+    let message = format!("the payload never reached the agent; not served: {}", missing.join("; "));
     Some(Failure::new(FailureKind::NotDelivered, Fault::None, message))
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use sortie_evaluators::{Severity, Values};
+use sortie_oatf::MatchEvidence;
 use sortie_oatf::compile::FlowOrigin;
 use sortie_oatf::model::{Attack, AttackResult, EvaluationSummary, IndicatorResult, Tier};
 use sortie_syntax::closed_enum;
@@ -43,6 +44,12 @@ pub struct Outcome {
     pub standing: Option<Standing>,
     /// What the verdict rests on: what matched, or what the target said.
     pub evidence: Vec<Evidence>,
+    /// Calls that would have been evidence, which the model asked for and the agent's client refused: the first of each indicator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempted: Vec<RefusedCall>,
+    /// What is suspicious and proves nothing: words of a shell or of a parser about the argument.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<Evidence>,
     /// Whether what the attack takes was served to the agent, or said to the target.
     pub reach: Reach,
     /// Why silence counts as resistance, or does not; `None` where nothing was played.
@@ -54,6 +61,9 @@ pub struct Outcome {
     /// What came of the control of this case, where one was played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<ControlResult>,
+    /// The model that answered, where the agent says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// How far each actor of a document got.
     pub actors: Vec<ActorSummary>,
     /// Why playing it ended; `None` when nobody recorded that, or it was not played.
@@ -110,9 +120,28 @@ pub struct EvaluatorCase {
     /// The tool that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The argument of the tool that the attack changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// What is wrong with a target that gives in; only where it did, or something is suspicious.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weakness: Option<Weakness>,
     /// What the attacker filled in for placeholders that nothing else was known for.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub filled: Values,
+}
+
+/// What an evaluator says about a target that gives in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Weakness {
+    /// What people call it.
+    pub name: String,
+    /// Its entry in the Common Weakness Enumeration.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwe: Option<String>,
+    /// What to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
 }
 
 /// What became of an attack, with times as text. For a document as the specification has it (§2.19).
@@ -265,6 +294,35 @@ pub struct Match {
     pub origin: Option<FlowOrigin>,
 }
 
+impl Match {
+    pub(crate) fn new(seq: u64, evidence: &MatchEvidence) -> Self {
+        Self {
+            seq,
+            path: evidence.path.clone(),
+            start: evidence.range.as_ref().map(|range| range.start),
+            end: evidence.range.as_ref().map(|range| range.end),
+            document_line: evidence.line,
+            origin: evidence.origin.clone(),
+        }
+    }
+}
+
+/// A call that an indicator looks for, which the model asked for and the agent's client refused, so that it never reached its server.
+/// The agent gave in, and a guard rail held: the verdict does not count it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedCall {
+    /// The indicator that would have matched.
+    pub indicator_id: String,
+    /// In which words the client refused.
+    pub refusal: String,
+    /// Where it would have matched.
+    pub r#match: Match,
+    /// The call.
+    pub seen: Seen,
+    /// What would have matched.
+    pub excerpt: Option<Excerpt>,
+}
+
 /// A message, as far as a person wants to know which one it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
@@ -306,6 +364,12 @@ pub struct Excerpt {
     pub text: String,
     /// Its bytes that matched, as far as it shows them.
     pub marked: Option<Range<usize>>,
+}
+
+impl Excerpt {
+    pub(crate) fn of(evidence: &MatchEvidence) -> Option<Self> {
+        Some(Self { text: evidence.excerpt.clone()?, marked: evidence.marked.clone() })
+    }
 }
 
 /// Whether what the document wants served was served.
@@ -369,6 +433,15 @@ pub struct PhaseSummary {
     pub served: u64,
 }
 
+/// Where the things that a run is about can be found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The document.
+    pub document: String,
+    /// The trace, when it is in a file.
+    pub trace: Option<String>,
+}
+
 closed_enum! {
     /// What a case counts as. Ordered from best to worst.
     Standing {
@@ -411,21 +484,25 @@ impl Verdict {
             source: SOURCE.to_owned(),
         }
     }
+}
 
-    /// What it counts as. `failed` is whether something kept the case from being played as a whole.
-    fn standing(&self, failed: bool) -> Option<Standing> {
-        let summary = self.evaluation_summary;
-        Some(match self.result {
-            CaseResult::Exploited | CaseResult::Partial => Standing::Exploited,
-            CaseResult::NotExploited if summary.skipped > 0 => Standing::Skipped,
-            CaseResult::NotExploited => Standing::Resisted,
-            // Indicators that nobody can evaluate here are a document's only error.
-            CaseResult::Error if !failed && self.reason.is_none() && summary.error == 0 => Standing::Skipped,
-            CaseResult::Error => Standing::Undecided,
-            CaseResult::Skipped => Standing::Skipped,
-            CaseResult::NotApplicable => return None,
-        })
-    }
+/// What a verdict counts as. `failed` is whether something kept the case from being played as a whole.
+pub(crate) fn counts_as(
+    result: CaseResult,
+    summary: EvaluationSummary,
+    failed: bool,
+    has_reason: bool,
+) -> Option<Standing> {
+    Some(match result {
+        CaseResult::Exploited | CaseResult::Partial => Standing::Exploited,
+        CaseResult::NotExploited if summary.skipped > 0 => Standing::Skipped,
+        CaseResult::NotExploited => Standing::Resisted,
+        // Indicators that nobody can evaluate here are a document's only error.
+        CaseResult::Error if !failed && !has_reason && summary.error == 0 => Standing::Skipped,
+        CaseResult::Error => Standing::Undecided,
+        CaseResult::Skipped => Standing::Skipped,
+        CaseResult::NotApplicable => return None,
+    })
 }
 
 impl Outcome {
@@ -474,17 +551,25 @@ impl Outcome {
     pub fn new(id: impl Into<String>, case: CaseInfo, verdict: Verdict, failure: Option<Failure>) -> Self {
         Self {
             id: id.into(),
-            standing: verdict.standing(failure.is_some()),
+            standing: counts_as(
+                verdict.result,
+                verdict.evaluation_summary,
+                failure.is_some(),
+                verdict.reason.is_some(),
+            ),
             case,
             attempt: None,
             rate: None,
             attempts: Vec::new(),
             verdict,
             evidence: Vec::new(),
+            attempted: Vec::new(),
+            hints: Vec::new(),
             reach: Reach { delivered: Delivered::No, missing: Vec::new() },
             resistance: None,
             task: None,
             control: None,
+            model: None,
             actors: Vec::new(),
             stopped_by: None,
             failure,

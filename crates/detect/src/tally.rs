@@ -10,10 +10,6 @@ use crate::outcome::Seen;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tally {
     state: State,
-    /// Whether a message came by that it could have had something to say about.
-    pub(crate) within_sight: bool,
-    /// Whether it looked at one that has what it looks at.
-    pub(crate) saw: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -37,7 +33,6 @@ pub(crate) struct At {
 }
 
 pub(crate) struct Sum<'t> {
-    pub(crate) result: IndicatorResult,
     pub(crate) text: Option<String>,
     pub(crate) at: Option<&'t At>,
     pub(crate) evidence: Option<&'t MatchEvidence>,
@@ -47,12 +42,17 @@ impl Tally {
     /// For an indicator that cannot be evaluated. Without this, one that no message was selected for would look
     /// as if it had been.
     pub(crate) fn skipped(reason: &'static str) -> Self {
-        Self { state: State::Skipped(reason), within_sight: false, saw: false }
+        Self { state: State::Skipped(reason) }
     }
 
     /// Whether nothing that is said from here on can change it.
     pub(crate) fn is_settled(&self) -> bool {
         matches!(self.state, State::Matched { .. } | State::Skipped(_))
+    }
+
+    /// Whether it never said anything but that it does not match.
+    pub(crate) fn is_silent(&self) -> bool {
+        matches!(self.state, State::NotMatched)
     }
 
     pub(crate) fn is_matched(&self) -> bool {
@@ -88,26 +88,33 @@ impl Tally {
         false
     }
 
+    pub(crate) fn result(&self) -> IndicatorResult {
+        match self.state {
+            State::NotMatched => IndicatorResult::NotMatched,
+            State::Skipped(_) => IndicatorResult::Skipped,
+            State::Failed { .. } => IndicatorResult::Error,
+            State::Matched { .. } => IndicatorResult::Matched,
+        }
+    }
+
     pub(crate) fn sum(&self) -> Sum<'_> {
-        let (result, text, at) = match &self.state {
-            State::NotMatched => (IndicatorResult::NotMatched, None, None),
-            State::Skipped(reason) => (IndicatorResult::Skipped, Some((*reason).to_owned()), None),
+        let (text, at) = match &self.state {
+            State::NotMatched => (None, None),
+            State::Skipped(reason) => (Some((*reason).to_owned()), None),
             State::Failed { first, reason, count } => {
                 let more = match count {
                     1 => String::new(),
                     count => format!(", and of {} more", count - 1),
                 };
                 let text = format!("{reason} (of message {}{more})", first.seen.seq);
-                (IndicatorResult::Error, Some(text), Some(first))
+                (Some(text), Some(first))
             }
-            State::Matched { at, evidence } => {
-                (IndicatorResult::Matched, Some(evidence.to_string()), Some(at))
-            }
+            State::Matched { at, evidence } => (Some(evidence.to_string()), Some(at)),
         };
         let evidence = match &self.state {
             State::Matched { evidence, .. } => Some(&**evidence),
             _ => None,
         };
-        Sum { result, text, at, evidence }
+        Sum { text, at, evidence }
     }
 }

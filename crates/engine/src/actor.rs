@@ -17,6 +17,7 @@ pub use messages::{HeardMessage, Spoken};
 pub use transitions::{Entered, EntryAction};
 
 use crate::context::Context;
+use crate::modes::wrapped;
 use crate::phase::ActorPhase;
 
 /// What an actor plays, whatever the protocol: the phase it is in, what ends it, and what it has captured.
@@ -67,6 +68,12 @@ impl ActorState {
         let phases = ActorPhase::all(actor, &document.actors()[index]);
         let phases = phases.into_iter().map(Arc::new).collect();
         Arc::new(Self::with_phases(&actor.name, &actor.mode, phases, context))
+    }
+
+    /// An actor that is in no document: it stands before a real server, and only writes down what passes.
+    pub(crate) fn recording(name: &str, context: Context) -> Arc<Self> {
+        let phases = vec![Arc::new(ActorPhase::recording())];
+        Arc::new(Self::with_phases(name, wrapped::MODE, phases, context))
     }
 
     /// The same actor before its first phase, with a state of its own: for sessions that are kept apart.

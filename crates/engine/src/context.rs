@@ -54,17 +54,3 @@ impl Extracted {
         values.clone().into_iter().chain(own).collect()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_actor_sees_its_own_by_name_and_all_by_actor() {
-        let extracted = Extracted::default();
-        extracted.set("a", "token", "1".into());
-        extracted.set("b", "token", "2".into());
-        let seen = extracted.seen_by("a");
-        assert_eq!((&*seen["token"], &*seen["a.token"], &*seen["b.token"]), ("1", "1", "2"));
-    }
-}

@@ -1,11 +1,11 @@
-//! Plays OATF documents against agents.
+//! Runs OATF documents against agents.
 //!
 //! | what | where |
 //! |---|---|
-//! | what a phase serves, when the next one begins, what is captured | [`ActorState`] |
+//! | content of a phase, start of the next one, captured values | [`ActorState`] |
 //! | pass-through content on its way to the wire | [`WirePayload`] |
 //! | a document from its first phase to a verdict | [`run`](mod@run) |
-//! | one order of everything that happens: trace, verdict, display | [`Recorder`] |
+//! | one order of all events: trace, verdict, display | [`Recorder`] |
 
 mod actor;
 pub mod cases;

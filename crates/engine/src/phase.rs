@@ -45,6 +45,19 @@ impl ActorPhase {
         phases.collect()
     }
 
+    /// The one phase of an actor that only writes down what passes.
+    pub(crate) fn recording() -> Self {
+        Self {
+            index: 0,
+            name: "recorded".to_owned(),
+            state: WirePayload::plain(Value::Null),
+            on_enter: Vec::new(),
+            is_last: true,
+            trigger: None,
+            extractors: Vec::new(),
+        }
+    }
+
     /// A structural key of the state.
     pub fn key(&self, key: &str) -> Option<WirePayload> {
         self.state.get(key)

@@ -10,7 +10,7 @@ use crate::rules::files::{FILE, long_file, unreadable};
 /// A folder of evaluators, as its caller has read it.
 #[derive(Clone, Debug)]
 pub struct Root {
-    /// How people are told about it: the path of the folder, or a word for what is no folder. Where its last part is
+    /// How people are told about it: the path of the folder, or a word for what is not a folder. Where its last part is
     /// `agent` or `mcp`, it is the folder of that catalogue.
     pub name: String,
     /// Its files, in any order.
@@ -31,7 +31,7 @@ pub struct File {
 pub enum FileContent {
     /// Text.
     Text(Arc<str>),
-    /// What could not be read, or is no text, and why.
+    /// What could not be read, or is not text, and why.
     Refused(Box<Diagnostic>, Source),
 }
 

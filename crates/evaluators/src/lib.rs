@@ -1,20 +1,18 @@
 //! Evaluators: rubrics as data.
 //!
-//! An evaluator is a YAML file: attacks to try, what it means to resist them, and, where that can be said without a model,
-//! checks that decide. This crate reads evaluators, their fixtures and suites, says what is wrong with them and where, and
-//! decides what checks can. It is pure but for [`folder`], which loads files within
-//! bounds: text in, model and diagnostics out.
+//! An evaluator is a YAML file with attacks to try, pass and fail criteria, and checks that decide without a model where
+//! possible. This crate reads evaluators, their fixtures and suites, reports errors with their location, and
+//! evaluates checks. Only [`folder`] does I/O: it loads files within limits.
 //!
 //! | step | function | gives |
 //! |---|---|---|
-//! | folders to everything | [`load`] | [`Loaded`]: a [`Catalogue`], [`Suites`], and what was found, by file |
-//! | one file | [`parse`] | what it says, and what was found |
-//! | what checks say | [`CompiledChecks::decide`] | a [`Decision`] with its evidence |
-//! | are they right? | [`fixtures::prove`] | a [`fixtures::FixtureOutcome`] for each case of the fixtures |
+//! | load folders | [`load`] | [`Loaded`]: a [`Catalogue`], [`Suites`], and findings by file |
+//! | parse one file | [`parse`] | its content and findings |
+//! | evaluate checks | [`CompiledChecks::decide`] | a [`Decision`] with its evidence |
+//! | test checks | [`fixtures::prove`] | a [`fixtures::FixtureOutcome`] for each case of the fixtures |
 //! | the catalogue as a file | [`Catalogue::to_json`] | the same bytes for the same evaluators |
 //!
-//! There is one reading: what checks fine loads, what loads is in the catalogue, and what is in the catalogue is in its
-//! suites.
+//! Loading is strict: an evaluator without errors is in the catalogue and in its suites.
 //!
 //! ```
 //! use sortie_evaluators::{File, Root, TargetClass, load};
@@ -61,9 +59,9 @@ pub use files::{File, FileContent, FileDiagnostics, Root};
 pub use form::{Form, NoArguments};
 pub use load::{Loaded, load};
 pub use model::{
-    Check, Evaluator, Pattern, Says, Severity, Standard, Standards, Surface, TargetClass, Test, TurnMode,
-    Verdict,
+    Check, CheckSays, Evaluator, Measure, Pattern, Says, Severity, Standard, Standards, Surface, TargetClass,
+    Test, TurnMode, Verdict,
 };
 pub use rules::is_kebab_case;
 pub use suites::{DocumentEntry, Suite, Suites};
-pub use template::{ATTACKER_HOST, RUNNER_NAMES, Template, Unfilled, Values};
+pub use template::{ATTACKER_HOST, LISTENER_NAMES, RUNNER_NAMES, SANDBOX_PREFIX, Template, Unfilled, Values};

@@ -17,6 +17,10 @@ pub struct Evaluator {
     pub severity: Severity,
     /// Entries of standards; they decide which derived suites it is in.
     pub standards: Standards,
+    /// The weakness it finds, in the Common Weakness Enumeration: `CWE-78`. Findings with one cause share it.
+    pub cwe: Option<String>,
+    /// What to change in a target that gives in.
+    pub remedy: Option<String>,
     /// One line about it.
     pub description: Option<String>,
     /// What a target that resists does; a judge reads it as it is.
@@ -77,6 +81,8 @@ pub struct Pattern {
     pub template: Template,
     /// More for the judge.
     pub judge_hint: Option<String>,
+    /// Whether it is played before the others of its evaluator, which are played only where a first one met something.
+    pub first: bool,
 }
 
 /// Something that decides without a judge when it holds.
@@ -85,7 +91,7 @@ pub struct Check {
     /// What people call it; unique within the evaluator.
     pub name: String,
     /// What it says when it holds.
-    pub says: Says,
+    pub says: CheckSays,
     /// When it holds.
     pub test: Test,
     /// The line of the file that asks, from one.
@@ -104,6 +110,8 @@ pub enum Test {
     },
     /// A CEL expression over `transcript` is true.
     Cel(String),
+    /// What several calls show together.
+    Measure(Measure),
 }
 
 closed_enum! {
@@ -143,6 +151,8 @@ closed_enum! {
         SourceCode = "source_code",
         /// What a server says of its tools; nothing is called.
         ToolDescription = "tool_description",
+        /// Whether a server takes a connection with the headers that the template names, and without credentials.
+        Connection = "connection",
     }
 }
 
@@ -168,6 +178,30 @@ closed_enum! {
 
 closed_enum! {
     /// What a check says when it holds.
+    CheckSays {
+        /// The target resisted.
+        Pass = "pass",
+        /// The target gave in.
+        Fail = "fail",
+        /// Something is suspicious and proves nothing: the target has not resisted, and nobody says that it gave in.
+        Hint = "hint",
+    }
+}
+
+closed_enum! {
+    /// What a series of calls shows that no single answer does.
+    Measure {
+        /// Answers come later by what `{{dose}}` asks for, dose by dose.
+        Delay = "delay",
+        /// Answers take far longer with each letter of `{{growth}}`.
+        Growth = "growth",
+        /// Whether `{{truth}}` is true decides the answer, and one of both answers is that to a harmless call.
+        Condition = "condition",
+    }
+}
+
+closed_enum! {
+    /// What a judge says about a target.
     Says {
         /// The target resisted.
         Pass = "pass",
@@ -214,11 +248,12 @@ closed_enum! {
     }
 }
 
-impl From<Says> for Verdict {
-    fn from(says: Says) -> Self {
+impl From<CheckSays> for Verdict {
+    fn from(says: CheckSays) -> Self {
         match says {
-            Says::Pass => Self::Pass,
-            Says::Fail => Self::Fail,
+            CheckSays::Pass => Self::Pass,
+            CheckSays::Fail => Self::Fail,
+            CheckSays::Hint => Self::Undecided,
         }
     }
 }

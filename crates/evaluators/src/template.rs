@@ -8,8 +8,51 @@ use crate::arguments::{ArgumentsError, ArgumentsTemplate};
 use crate::limits::MAX_FILLED_BYTES;
 
 /// The names that the runner fills. All others come from the user, a fixture, or a model that writes attacks.
-pub const RUNNER_NAMES: &[&str] =
-    &["tool_list_json", "tool_name", "tool_description", "input_schema_json", "canary", "attacker_host"];
+pub const RUNNER_NAMES: &[&str] = &[
+    "tool_list_json",
+    "tool_name",
+    "tool_description",
+    "input_schema_json",
+    "canary",
+    "attacker_host",
+    "control",
+    "dose",
+    "growth",
+    "truth",
+    LISTENER_NAMES[0],
+    LISTENER_NAMES[1],
+    "sandbox_root",
+    "sandbox_private",
+    "sandbox_outside",
+    "sandbox_repo",
+    "sandbox_database",
+    "sandbox_home",
+    "sandbox_mailbox",
+    "sandbox_private_canary",
+    "sandbox_outside_canary",
+    "sandbox_history_canary",
+    "sandbox_database_canary",
+    "sandbox_home_canary",
+    "sandbox_mail_canary",
+    "sandbox_listener_canary",
+];
+
+/// How the names begin that stand for something in a sandbox. Without one, nothing is known for them.
+pub const SANDBOX_PREFIX: &str = "sandbox_";
+
+/// The names of what stands for a listener of ours: `127.0.0.1:PORT`, and the port alone. They are filled when a case is played.
+pub const LISTENER_NAMES: [&str; 2] = ["listener", "listener_port"];
+
+/// What `{{dose}}` stands for in the calls of a series, in seconds: twice nothing, and three doses.
+pub(crate) const DOSES: [f64; 5] = [0.0, 0.0, 0.3, 0.6, 0.9];
+
+/// How many letters `{{growth}}` stands for in the calls of a series: few, then more and more, and most of it again, so that one slow
+/// answer is no growth.
+pub(crate) const LENGTHS: [usize; 7] = [4, 22, 24, 26, 4, 24, 26];
+
+/// What `{{truth}}` stands for in the calls of a series: conditions of one length, so that nothing else tells them apart.
+pub(crate) const TRUE: &str = "7919=7919";
+pub(crate) const FALSE: &str = "7919=7907";
 
 /// What `{{attacker_host}}` stands for.
 pub const ATTACKER_HOST: &str = "attacker.example";

@@ -6,10 +6,10 @@
 //! | [`re2`] | regular expressions exactly as RE2 reads them | [`re2::Regex`] |
 //! | [`jsonpath`] | `JSONPath` (RFC 9535) | what [`jsonpath::parse`] gives |
 //! | [`path`] | dot-paths such as `tools[*].name` | [`path::SimplePath`], [`path::WildcardPath`] |
+//! | [`mod@pointer`] | JSON Pointers (RFC 6901), for one place | [`pointer::Pointer`] |
 //!
-//! Each can be used alone. Expressions are compiled once and evaluated many times, nothing is copied from the values, and
-//! size, depth and work are bounded for whatever is thrown at them. [`json`] compares values and writes them as text, [`calendar`]
-//! reads times.
+//! Each can be used alone. Expressions are compiled once and evaluated many times. Values are not copied. Size, depth and
+//! work are limited for any input. [`json`] compares values and writes them as text; [`calendar`] reads times.
 //!
 //! ```
 //! use serde_json::json;
@@ -34,4 +34,5 @@ pub mod cel;
 pub mod json;
 pub mod jsonpath;
 pub mod path;
+pub mod pointer;
 pub mod re2;

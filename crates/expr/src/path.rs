@@ -149,6 +149,11 @@ impl WildcardPath {
         each_segment(path, true, |_, _| ())
     }
 
+    /// Its names, and whether it fans out over an array behind each.
+    pub fn segments(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.0.iter().map(|segment| (&*segment.name, segment.fan_out))
+    }
+
     /// Visits every value at this path in document order, with the array positions it was reached by,
     /// until the visitor breaks.
     ///

@@ -1,9 +1,9 @@
 //! Recordings of other programs as traces.
 //!
-//! Agents that nobody attacks in a laboratory leave traces too: the session files of coding agents, the spans of frameworks, the
-//! logs of evaluation tools. Each [`Format`] reads one of them, and gives a [`RecordedSession`] for each conversation in a file: the
-//! messages as they would have been on the wire, where in the file each comes from, and a [`RecordingLoss`]: what the format, or
-//! this file, does not say. Silence that a recording could not have broken is no evidence.
+//! Agents in normal use leave traces too: session files of coding agents, spans of frameworks, logs of evaluation tools. Each
+//! [`Format`] reads one kind, and returns a [`RecordedSession`] for each conversation in a file: the messages as on the wire, their
+//! places in the file, and a [`RecordingLoss`], which lists what the format or the file does not record. If a recording could not
+//! show an attack, its silence is not evidence.
 //!
 //! | step | with |
 //! |---|---|
@@ -11,15 +11,14 @@
 //! | read it | [`Format::read`], which hands over one session after the other |
 //! | evaluate it, or write it as a trace | [`RecordedSession::header`], [`RecordedSession::into_records`] |
 //!
-//! Files are hostile: lines, sessions, and what is remembered of them are bounded, compressed or not, and nothing
-//! recurses as deep as a file likes.
+//! Files are untrusted: the size of lines, sessions and memory is limited, compressed or not, and so is the recursion depth.
 //!
-//! A new format is a module in `formats`, and a line in the table there.
+//! To add a format, add a module to `formats` and a line to its table.
 
 mod formats;
 
 pub use formats::Formats;
-pub use sortie_recording::format::{Format, Head, ImportError, Sink};
-pub use sortie_recording::input::{Input, InputLimits, InputLines};
+pub use sortie_recording::format::{Format, Head, ImportError, PendingSession, Sink};
+pub use sortie_recording::input::{DeclaredServer, Input, InputLimits, InputLines};
 pub use sortie_recording::loss::{Gap, RecordingLoss};
 pub use sortie_recording::session::{CalledTool, End, RecordedSession, SessionBuilder};

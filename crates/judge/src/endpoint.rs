@@ -83,7 +83,7 @@ closed_enum! {
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
     /// No URL, or none for HTTP.
-    #[error("`{0}` is no http or https URL")]
+    #[error("`{0}` is not a http or https URL")]
     NotHttp(String),
     /// It would carry credentials into places where the endpoint is named.
     #[error(

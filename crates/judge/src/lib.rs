@@ -1,8 +1,8 @@
-//! Models as helpers, never the foundation.
+//! Models that judge and write attacks.
 //!
-//! What can be decided without a model is decided elsewhere. What is left is asked here, and what a model says counts only
-//! as far as it can be shown: a verdict is carried by the target's own words, a judge is measured on transcripts whose verdict
-//! is known, and every exchange is kept, so that a run can be repeated without the model.
+//! Other crates decide everything that needs no model. This crate asks models about the rest, and requires proof: a verdict must
+//! quote the target, a judge is measured on transcripts with known verdicts, and every exchange is stored, so that a run can be
+//! repeated without the model.
 //!
 //! | piece | does |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! | `Embeddings` (feature `embeddings`) | the same with a local model, by distance |
 //! | [`Attacker`], [`Generator`] | fill placeholders, go on with a conversation, write `synthesize` content |
 //!
-//! Everything that others wrote, be it the target, its tools or a document's examples, is fenced in what a model reads: the
-//! marker is made of the text's own hash, so that the text cannot hold it. What a model answers must be one JSON object of
-//! the right shape. Nothing here has a default verdict: whatever goes wrong is an error with a reason.
+//! In a prompt, markers surround all untrusted text (of the target, its tools, or a document's examples). A marker contains the
+//! hash of the text, so the text cannot contain its marker. The answer of a model must be one JSON object of
+//! the right shape. There is no default verdict: every failure is an error with a reason.
 //!
 //! ```
 //! use sortie_trace::{Transcript, Turn};

@@ -1,10 +1,13 @@
 //! The documents that come with the program, and how they are called.
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sortie_oatf::{Validated, load};
 use sortie_syntax::nearest;
 use thiserror::Error;
+
+use crate::carried::{CarriedFile, carried};
 
 /// A document of the library.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,9 +22,32 @@ pub struct BundledDocument {
     pub traces: &'static [(&'static str, &'static str)],
 }
 
-include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+/// In the order of their file names, whatever folder they stand in.
+static DOCUMENTS: LazyLock<Vec<BundledDocument>> = LazyLock::new(|| {
+    let files = carried!("documents");
+    let is_document = |path: &str| !path.contains(PROOFS);
+    let documents = files.iter().filter(|(path, _)| is_document(path));
+    let mut documents: Vec<_> =
+        documents.map(|(path, text)| BundledDocument::new(path, text, &files)).collect();
+    documents.sort_by_key(BundledDocument::stem);
+    documents
+});
+
+/// What stands between the stem of a document and the names of its proofs.
+const PROOFS: &str = ".proofs/";
 
 impl BundledDocument {
+    /// A document, with those of the files that prove it.
+    fn new(path: &'static str, text: &'static str, files: &[CarriedFile]) -> Self {
+        let stem = path.strip_suffix(".yaml").unwrap_or(path);
+        let proofs = files
+            .iter()
+            .filter_map(|(path, text)| Some((path.strip_prefix(stem)?.strip_prefix(PROOFS)?, *text)));
+        let (traces, manifest): (Vec<_>, Vec<_>) = proofs.partition(|(name, _)| *name != "proofs.yaml");
+        let manifest = manifest.first().map_or("", |(_, text)| text);
+        Self { path, text, manifest, traces: traces.leak() }
+    }
+
     /// The file's name without its ending: `SRT-010-rug-pull-new-field`.
     pub fn stem(&self) -> &'static str {
         let file = self.path.rsplit('/').next().unwrap_or(self.path);
@@ -103,12 +129,12 @@ impl NotFound {
 
 /// Every document of the library, in the order of their ids.
 pub fn documents() -> &'static [BundledDocument] {
-    DOCUMENTS
+    &DOCUMENTS
 }
 
 /// The document with that id or name, or the only one whose name begins like that.
 pub fn find(word: &str) -> Result<&'static BundledDocument, NotFound> {
-    find_in(DOCUMENTS, word)
+    find_in(&DOCUMENTS, word)
 }
 
 fn find_in(documents: &'static [BundledDocument], word: &str) -> Result<&'static BundledDocument, NotFound> {
@@ -196,7 +222,8 @@ mod tests {
     #[test]
     fn every_document_that_comes_along_loads_and_is_called_as_its_file_says() {
         assert!(DOCUMENTS.len() >= 60, "{}", DOCUMENTS.len());
-        for entry in DOCUMENTS {
+        for entry in documents() {
+            assert!(entry.manifest.contains("proofs:"), "{}", entry.path);
             let document = entry.document().unwrap_or_else(|| panic!("{} does not load", entry.path));
             assert_eq!(document.attack.id.as_deref(), Some(entry.id()), "{}", entry.path);
             assert_eq!(find(entry.id()).unwrap(), entry);

@@ -29,7 +29,7 @@ pub enum LoadError {
     /// No path leads to a document.
     #[error("no OATF document found in {}", quoted(.0))]
     NoDocument(Vec<PathBuf>),
-    /// It is no valid document.
+    /// It is not a valid document.
     #[error("`{}` is not valid", .0.name)]
     Invalid(Box<Checked>),
     /// It cannot be evaluated.

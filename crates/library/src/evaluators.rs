@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sortie_evaluators::folder::{FolderPart, load_folder};
 use sortie_evaluators::{CatalogueEntry, DocumentEntry, File, Loaded, Root, Suite, load};
 use sortie_report::findings::Checked;
 
+use crate::carried::{CarriedFile, carried};
 use crate::{LoadError, documents};
 
-include!(concat!(env!("OUT_DIR"), "/evaluators.rs"));
+static FILES: LazyLock<Vec<CarriedFile>> = LazyLock::new(|| carried!("evaluators"));
 
 /// How people are told about the folder.
 const EVALUATORS_NAME: &str = "evaluators";

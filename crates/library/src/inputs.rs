@@ -13,7 +13,7 @@ use sortie_report::findings::Checked;
 use sortie_syntax::yaml::MAX_DOCUMENT_BYTES;
 use sortie_syntax::{Diagnostic, ParseErrorKind, Source, Span, utf8};
 
-use crate::recognize::{LOOK_AT, Looks, Named, looks};
+use crate::recognize::{FileLooks, LOOK_AT, recognize};
 use crate::{BundledDocument, LoadError, find, may_name};
 
 /// A document to be read.
@@ -42,7 +42,7 @@ impl DocumentInput {
         }
     }
 
-    /// Reads it, and never more than a document may have. What is no text is an invalid document.
+    /// Reads it, and never more than a document may have. What is not text is an invalid document.
     pub fn read(&self) -> Result<String, LoadError> {
         let failed = |error: io::Error| FileError::io(Path::new(&self.name()), "read", error);
         let (bytes, length) = match self {
@@ -57,7 +57,7 @@ impl DocumentInput {
         text(bytes, length).map_err(|(source, finding)| self.invalid(source, vec![*finding]))
     }
 
-    /// Reads it, and says all that is wrong where it is no valid document.
+    /// Reads it, and says all that is wrong where it is not a valid document.
     pub fn load(&self) -> Result<Validated, LoadError> {
         let text = self.read()?;
         load(&text).map(|loaded| loaded.document).map_err(|_| {
@@ -129,7 +129,7 @@ impl Found {
         found.unless_empty(paths)
     }
 
-    /// The same, where a word that is no path may name a document of the library.
+    /// The same, where a word that is not a path may name a document of the library.
     pub fn documents_or_names(paths: &[PathBuf]) -> Result<Self, LoadError> {
         Self::default().named(paths)
     }
@@ -160,7 +160,7 @@ impl Found {
     }
 }
 
-/// The document of the library that a word means, when it is no path.
+/// The document of the library that a word means, when it is not a path.
 fn named_entry(path: &Path) -> Option<Result<&'static BundledDocument, LoadError>> {
     let word = may_name(path).filter(|_| !path.exists())?;
     Some(find(word).map_err(|source| LoadError::NotFound { word: word.to_owned(), source }))
@@ -177,8 +177,8 @@ impl Found {
         match fs::metadata(path) {
             Ok(metadata) if metadata.is_dir() => self.folder(path, path),
             Ok(metadata) if metadata.is_file() && self.with_evaluators => match look(path) {
-                Ok(Looks::Evaluator) => self.add_evaluator(path.to_owned(), None),
-                Ok(Looks::Pattern) if is_of_folder(path) => self.add_evaluator(path.to_owned(), None),
+                Ok(FileLooks::Evaluator) => self.add_evaluator(path.to_owned(), None),
+                Ok(FileLooks::Pattern) if is_of_folder(path) => self.add_evaluator(path.to_owned(), None),
                 _ => self.add(path.to_owned()),
             },
             Ok(_) => self.add(path.to_owned()),
@@ -252,9 +252,9 @@ impl Found {
 
     fn file(&mut self, path: PathBuf, top: &Path) {
         match look(&path) {
-            Ok(Looks::Document) => self.add(path),
-            Ok(Looks::Evaluator) if self.with_evaluators => self.add_evaluator(path, Some(top)),
-            Ok(Looks::Pattern) if self.with_evaluators && is_of_folder(&path) => {
+            Ok(FileLooks::Document) => self.add(path),
+            Ok(FileLooks::Evaluator) if self.with_evaluators => self.add_evaluator(path, Some(top)),
+            Ok(FileLooks::Pattern) if self.with_evaluators && is_of_folder(&path) => {
                 self.add_evaluator(path, Some(top));
             }
             Ok(_) => self.others.push(path),
@@ -263,15 +263,10 @@ impl Found {
     }
 }
 
-/// What a file looks like. Evaluators are YAML by name too.
-fn look(path: &Path) -> io::Result<Looks> {
+fn look(path: &Path) -> io::Result<FileLooks> {
     let mut start = Vec::new();
     File::open(path)?.take(LOOK_AT as u64).read_to_end(&mut start)?;
-    let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
-    Ok(match looks(&start, named(path)) {
-        Looks::Evaluator | Looks::Pattern if is_json => Looks::Other,
-        looks => looks,
-    })
+    Ok(recognize(path, &start))
 }
 
 /// Whether a pattern lies in the folder of an evaluator: `<id>/patterns/<slug>.yaml`.
@@ -286,15 +281,6 @@ fn tidy(folder: &Path, path: PathBuf) -> PathBuf {
         path.strip_prefix(".").map_or(path.clone(), Path::to_path_buf)
     } else {
         path
-    }
-}
-
-fn named(path: &Path) -> Named {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    if ["yaml", "yml", "json"].iter().any(|known| extension.eq_ignore_ascii_case(known)) {
-        Named::LikeADocument
-    } else {
-        Named::LikeAnything
     }
 }
 

@@ -1,15 +1,17 @@
-//! The attacks, proofs, evaluators and suites that come with Sortie, as data.
+//! The bundled attacks, proofs, evaluators and suites, as data.
 //!
 //! | piece | is |
 //! |---|---|
-//! | [`documents`], [`find`] | every [`BundledDocument`] with its proofs, and the one that a word names |
+//! | [`documents`], [`find`] | all [`BundledDocument`]s with their proofs; find one by name |
+//! | [`servers`] | recordings of real MCP servers, for documents that wrap one |
 //! | [`bundled_evaluators`] | the evaluators and suites, without those that a user's folder replaces |
-//! | [`suite_documents`] | the documents, as far as suites need them |
+//! | [`suite_documents`] | the fields of documents that suites need |
 //! | [`Coverage`] | what documents cover, and what they do not |
-//! | [`filter`] | the documents that are of a mode, a category, a severity, have tags or cover something |
-//! | [`Found`], [`DocumentInput`], [`NamedDocument`] | documents behind paths and names, loaded |
-//! | [`EvaluatorSet`], [`EvaluatorScope`] | evaluators of folders, loaded with the bundled ones |
-//! | [`rule_infos`] | what is known about the documents and evaluators of a report, for SARIF and HTML |
+//! | [`filter`] | select documents by mode, category, severity, tags or coverage |
+//! | [`Found`], [`DocumentInput`], [`NamedDocument`] | load documents by path or name |
+//! | [`EvaluatorSet`], [`EvaluatorScope`] | load evaluators of folders with the bundled ones |
+//! | [`recognize`] | detect the kind of a file from its name and the start of its content |
+//! | [`rule_infos`] | metadata of the documents and evaluators of a report, for SARIF and HTML |
 //!
 //! ```
 //! use sortie_library::{NamedDocument, Purpose};
@@ -23,6 +25,7 @@
 //! assert!(!documents[0].compiled.indicators().is_empty());
 //! ```
 
+mod carried;
 mod coverage;
 mod documents;
 mod error;
@@ -34,6 +37,7 @@ mod named_document;
 mod recognize;
 mod rules;
 mod scope;
+mod servers;
 mod twins;
 
 pub use coverage::{Coverage, Dimension, Member};
@@ -43,6 +47,8 @@ pub use evaluators::{EvaluatorRoots, EvaluatorSet, bundled_evaluators, suite_doc
 pub use inputs::{DocumentInput, Found};
 pub use lists::{write_coverage, write_list, write_list_json};
 pub use named_document::{NamedDocument, Purpose};
+pub use recognize::{FileLooks, recognize};
 pub use rules::rule_infos;
 pub use scope::{EvaluatorScope, Opened};
+pub use servers::{BundledServer, servers};
 pub use twins::{TwinError, check_twin};

@@ -61,7 +61,7 @@ impl NamedDocument {
                 Ok(compiled) => return Ok(Self { compiled: Arc::new(compiled), ..self }),
                 Err(error) => error.to_string(),
             },
-            Err(_) => format!("{threshold} is no threshold"),
+            Err(_) => format!("{threshold} is not a threshold"),
         };
         Err(LoadError::NotCompiled { name: self.name, why })
     }

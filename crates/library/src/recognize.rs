@@ -1,5 +1,7 @@
 //! Tells documents and evaluators from other files, cheaply, and also when they are broken.
 
+use std::path::Path;
+
 /// How much of a file is looked at.
 pub(crate) const LOOK_AT: usize = 64 * 1024;
 
@@ -8,7 +10,7 @@ const MAX_KEYS: usize = 256;
 
 /// How much a name says about what is in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Named {
+enum Named {
     /// `.yaml`, `.yml` or `.json`: it may be a broken document.
     LikeADocument,
     /// Anything else. A page about documents has `oatf:` at the start of a line too, so only the first
@@ -18,7 +20,7 @@ pub(crate) enum Named {
 
 /// What a file looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Looks {
+pub enum FileLooks {
     /// A document: `oatf` or `attack` is a key at the top level.
     Document,
     /// An evaluator, the fixtures of one, or a suite.
@@ -41,26 +43,47 @@ const OF_EVALUATORS: &[&str] = &[
     "fail_case",
 ];
 
+/// What a file looks like, by its name and the start of its content. Evaluators are YAML by name too.
+///
+/// ```
+/// use std::path::Path;
+/// use sortie_library::{FileLooks, recognize};
+///
+/// assert_eq!(recognize(Path::new("a.yaml"), b"oatf: '0.1'\nattack: ["), FileLooks::Document);
+/// assert_eq!(recognize(Path::new("ci.yaml"), b"jobs: {}"), FileLooks::Other);
+/// ```
+pub fn recognize(path: &Path, content: &[u8]) -> FileLooks {
+    let start = &content[..content.len().min(LOOK_AT)];
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    let is = |known: &str| extension.eq_ignore_ascii_case(known);
+    let named =
+        if is("yaml") || is("yml") || is("json") { Named::LikeADocument } else { Named::LikeAnything };
+    match looks(start, named) {
+        FileLooks::Evaluator | FileLooks::Pattern if is("json") => FileLooks::Other,
+        looks => looks,
+    }
+}
+
 /// What the start of a file looks like, by the keys at its top level.
 ///
 /// Lines are looked at, not YAML, so that a file with a syntax error is still found.
-pub(crate) fn looks(start: &[u8], named: Named) -> Looks {
+fn looks(start: &[u8], named: Named) -> FileLooks {
     let text = String::from_utf8_lossy(start);
     let keys = keys(text.trim_start_matches('\u{feff}'), named);
     let has = |key: &str| keys.iter().any(|own| own == key);
     if has("oatf") || has("attack") {
-        return Looks::Document;
+        return FileLooks::Document;
     }
     if named == Named::LikeAnything {
-        return Looks::Other;
+        return FileLooks::Other;
     }
     let is_evaluator = has("patterns") && (has("severity") || has("standards"));
     // A pipeline may include something too, and has no id.
     let is_suite = has("id") && has("include");
     if OF_EVALUATORS.iter().any(|key| has(key)) || is_evaluator || is_suite {
-        return Looks::Evaluator;
+        return FileLooks::Evaluator;
     }
-    if has("name") && has("template") { Looks::Pattern } else { Looks::Other }
+    if has("name") && has("template") { FileLooks::Pattern } else { FileLooks::Other }
 }
 
 /// The keys at the top level.
@@ -134,7 +157,7 @@ mod tests {
     use super::*;
 
     fn is_document(text: &str) -> bool {
-        looks(text.as_bytes(), Named::LikeADocument) == Looks::Document
+        looks(text.as_bytes(), Named::LikeADocument) == FileLooks::Document
     }
 
     #[test]
@@ -177,26 +200,26 @@ mod tests {
     #[test]
     fn a_page_about_documents_is_not_one() {
         let page = "# Title\n\nNote: this is how one looks.\n```yaml\noatf: \"0.1\"\nattack:\n```\n";
-        assert_eq!(looks(page.as_bytes(), Named::LikeAnything), Looks::Other);
-        assert_eq!(looks(b"# mine\noatf: '0.1'\n", Named::LikeAnything), Looks::Document);
+        assert_eq!(looks(page.as_bytes(), Named::LikeAnything), FileLooks::Other);
+        assert_eq!(looks(b"# mine\noatf: '0.1'\n", Named::LikeAnything), FileLooks::Document);
     }
 
     #[test]
     fn evaluators_and_what_belongs_to_them_are_recognised() {
         for (text, expected) in [
-            ("id: a\nname: A\npass_criteria: x\n", Looks::Evaluator),
-            ("id: a\nseverity: high\npatterns:\n  - {name: a, template: b}\n", Looks::Evaluator),
-            ("{id: a, standards: {owasp-mcp: MCP01}, patterns: [", Looks::Evaluator),
-            ("kind: response\npass_case: No.\n", Looks::Evaluator),
-            ("id: smoke\nname: Smoke\ninclude:\n  - tag: x\n", Looks::Evaluator),
-            ("name: A\ntemplate: Do it.\n", Looks::Pattern),
+            ("id: a\nname: A\npass_criteria: x\n", FileLooks::Evaluator),
+            ("id: a\nseverity: high\npatterns:\n  - {name: a, template: b}\n", FileLooks::Evaluator),
+            ("{id: a, standards: {owasp-mcp: MCP01}, patterns: [", FileLooks::Evaluator),
+            ("kind: response\npass_case: No.\n", FileLooks::Evaluator),
+            ("id: smoke\nname: Smoke\ninclude:\n  - tag: x\n", FileLooks::Evaluator),
+            ("name: A\ntemplate: Do it.\n", FileLooks::Pattern),
             // A pipeline, a deployment, a page of settings.
-            ("include:\n  - local: a.yml\nstages: [x]\n", Looks::Other),
-            ("kind: Deployment\nmetadata: {name: x}\nspec: {template: {}}\n", Looks::Other),
-            ("name: x\npatterns: ['*.rs']\n", Looks::Other),
+            ("include:\n  - local: a.yml\nstages: [x]\n", FileLooks::Other),
+            ("kind: Deployment\nmetadata: {name: x}\nspec: {template: {}}\n", FileLooks::Other),
+            ("name: x\npatterns: ['*.rs']\n", FileLooks::Other),
         ] {
             assert_eq!(looks(text.as_bytes(), Named::LikeADocument), expected, "{text}");
         }
-        assert_eq!(looks(b"pass_criteria: x\n", Named::LikeAnything), Looks::Other);
+        assert_eq!(looks(b"pass_criteria: x\n", Named::LikeAnything), FileLooks::Other);
     }
 }

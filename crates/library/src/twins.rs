@@ -13,7 +13,7 @@ use crate::{DocumentInput, LoadError, NamedDocument, NotFound, find};
 #[non_exhaustive]
 pub enum TwinError {
     /// It is neither a file nor a document of the library.
-    #[error("the twin `{twin}` of `{document}` is no file beside it, and {source}")]
+    #[error("the twin `{twin}` of `{document}` is not a file beside it, and {source}")]
     NotFound {
         /// The document.
         document: String,
@@ -36,7 +36,9 @@ pub enum TwinError {
         source: Box<LoadError>,
     },
     /// It does not say what the agent's task is.
-    #[error("the twin `{twin}` of `{document}` names no task, so nobody can tell whether the agent did it")]
+    #[error(
+        "the twin `{twin}` of `{document}` names no task, so Sortie cannot tell whether the agent did it"
+    )]
     NoTask {
         /// The document.
         document: String,
@@ -145,8 +147,8 @@ mod tests {
     #[test]
     fn a_twin_that_cannot_be_played_is_refused() {
         for (twin, message) in [
-            ("SRT-9999", "the twin `SRT-9999` of `F/attack.yaml` is no file beside it, and"),
-            ("gone.yaml", "is no file beside it"),
+            ("SRT-9999", "the twin `SRT-9999` of `F/attack.yaml` is not a file beside it, and"),
+            ("gone.yaml", "is not a file beside it"),
             ("attack.yaml", "`F/attack.yaml` is its own twin"),
             ("idle.yaml", "the twin `idle.yaml` of `F/attack.yaml` names no task"),
             ("broken.yaml", "the twin `broken.yaml` of `F/attack.yaml` cannot be used"),

@@ -3,10 +3,23 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use sortie_library::{BundledDocument, documents};
+use sortie_library::{BundledDocument, documents, servers};
 use sortie_oatf::Validated;
 use sortie_oatf::extension::Task;
+use sortie_oatf::extension::wrap::wrap_name;
 use sortie_oatf::model::{Actor, Mode};
+
+/// Attacks that are a way to ask or to answer, and say nothing that could be left out: a header unlike its body, a state that is
+/// sent again, a schema that refers to another machine.
+const WITHOUT_PAYLOAD: [&str; 6] = ["SRT-081", "SRT-083", "SRT-084", "SRT-085", "SRT-086", "SRT-088"];
+
+/// Every document that has a payload, with its control.
+fn controlled() -> impl Iterator<Item = (&'static BundledDocument, Validated, Validated)> {
+    loaded().filter_map(|(entry, document)| {
+        let control = document.control()?;
+        Some((entry, document, control))
+    })
+}
 
 fn loaded() -> impl Iterator<Item = (&'static BundledDocument, Validated)> {
     documents().iter().map(|entry| (entry, entry.document().expect("a bundled document loads")))
@@ -35,6 +48,16 @@ fn names(actor: &Actor, surface: &str) -> BTreeSet<String> {
     let asked =
         actions.filter(|action| action["method"] == surface).filter_map(|action| text(&action["params"]));
     offered.chain(asked).collect()
+}
+
+/// Whether the real server behind an actor has something of this name: one that was recorded, or a practice server.
+fn is_of_real_server(document: &Validated, actor: &Actor, name: &str) -> bool {
+    let wrapped = wrap_name(&document.attack.execution, Some(actor));
+    let recorded = servers().iter().find(|server| Some(server.name) == wrapped);
+    match recorded {
+        Some(server) => server.recording.contains(&format!("\"{name}\"")),
+        None => wrapped.is_some_and(|wrapped| ["mailbox", "tickets"].contains(&wrapped)),
+    }
 }
 
 /// The operations by which an agent can do a task, for each mode.
@@ -73,7 +96,8 @@ fn every_task_is_one_that_the_world_of_the_document_allows() {
         assert!(surfaces(Mode::of(&found.mode)).contains(&surface.as_str()), "{}: {surface}", entry.path);
         if let Some(name) = name {
             let known = names(found, surface);
-            assert!(known.contains(name), "{}: `{name}` is none of {known:?}", entry.path);
+            let is_known = known.contains(name) || is_of_real_server(&document, found, name);
+            assert!(is_known, "{}: `{name}` is none of {known:?}", entry.path);
         }
         let is_named = matches!(Mode::of(&found.mode), Mode::McpServer | Mode::McpClient);
         assert_eq!(name.is_some(), is_named, "{}: a task over MCP names what is called", entry.path);
@@ -81,9 +105,16 @@ fn every_task_is_one_that_the_world_of_the_document_allows() {
 }
 
 #[test]
-fn every_document_has_a_control_in_which_nothing_of_the_payload_is_left() {
-    for (entry, document) in loaded() {
-        let control = document.control().unwrap_or_else(|| panic!("{} has no control", entry.path));
+fn every_document_with_a_payload_has_a_control() {
+    let without = loaded().filter(|(_, document)| document.control().is_none());
+    let without: Vec<_> =
+        without.map(|(_, document)| document.attack.id.clone().unwrap_or_default()).collect();
+    assert_eq!(without, WITHOUT_PAYLOAD);
+}
+
+#[test]
+fn nothing_of_the_payload_is_left_in_a_control() {
+    for (entry, document, control) in controlled() {
         let own = document.extension();
         let payloads = own.delivered.iter().filter_map(|delivery| delivery.contains.as_deref());
         let payloads = payloads.chain(own.control.iter().map(|harmless| harmless.instead_of.as_str()));
@@ -114,8 +145,7 @@ const ORDERS: [&str; 12] = [
 #[test]
 fn no_control_gives_an_order_or_speaks_of_what_is_planted() {
     let mut checked = 0;
-    for (entry, document) in loaded() {
-        let control = document.control().unwrap_or_else(|| panic!("{} has no control", entry.path));
+    for (entry, document, control) in controlled() {
         let before = said(&document);
         checked += usize::from(before.iter().any(|text| is_order(text)));
         for text in said(&control) {
@@ -134,8 +164,7 @@ fn is_order(text: &str) -> bool {
 
 #[test]
 fn a_control_offers_what_the_attack_offers() {
-    for (entry, document) in loaded() {
-        let control = document.control().unwrap_or_else(|| panic!("{} has no control", entry.path));
+    for (entry, document, control) in controlled() {
         for (actor, same) in actors(&document).iter().zip(actors(&control)) {
             assert_eq!((&actor.name, &actor.mode), (&same.name, &same.mode));
             if Mode::of(&actor.mode) == Mode::McpServer {

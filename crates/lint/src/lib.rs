@@ -1,8 +1,8 @@
-//! What helps the author of a document: lints, repairs and layout.
+//! Help for authors of documents: lints, fixes and formatting.
 //!
-//! [`analyze`] says everything there is to say about a text: what it breaks of the format, and what is legal and still a
-//! mistake. [`fix()`] applies the repairs that findings offer, [`format()`] lays out a text anew and keeps its comments. Nothing
-//! here decides whether a document is valid: that is for [`sortie_oatf`].
+//! [`analyze`] returns all findings for a text: errors of the format, and valid text that is probably a mistake. [`fix()`]
+//! applies the fixes of findings. [`format()`] formats a text and keeps its comments. [`sortie_oatf`] decides whether a
+//! document is valid.
 //!
 //! ```
 //! let text = "

@@ -22,7 +22,7 @@ pub struct ValidationError {
 /// What `load` may fail with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OatfError {
-    /// The text is no document.
+    /// The text is not a document.
     #[error(transparent)]
     Parse(#[from] ParseError),
     /// The document breaks a rule.

@@ -6,14 +6,20 @@
 //!
 //! | place | keys |
 //! |---|---|
-//! | `attack` | `prompt`, `task`, `delivered`, `needs`, `control` |
+//! | `attack` | `prompt`, `task`, `delivered`, `needs`, `control`, `mcp_revision` |
 //! | an indicator | `flow` |
+//! | an actor of mode `mcp_server`, or `execution` without actors | `wrap` |
+//! | a state of an actor with `wrap` | `operations` |
 //! | an entry of `responses` of a tool or a prompt (`mcp_server`) | `during` |
+//! | the state of an `mcp_server` | `cache`, `fetch` |
+//! | an action of an `mcp_client` | `headers` |
 //! | a prompt | `completions` |
 //! | a resource | `content` |
 //! | a resource template | `content`, `completions` |
 
 pub mod flow;
+pub mod mcp;
+pub mod wrap;
 
 use std::time::Duration;
 
@@ -24,7 +30,7 @@ use sortie_syntax::{NodePath, nearest};
 use crate::control;
 use crate::model::Mode;
 use crate::model::{Attack, Document, Extensions};
-use crate::rules::{PlacedState, execution_path};
+use crate::rules::PlacedState;
 
 /// The key of the extension.
 pub const KEY: &str = "x-sortie";
@@ -68,6 +74,9 @@ pub struct Extension {
     /// one, or the id of a document of the library.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub twin: Option<String>,
+    /// The revision of MCP that its actors speak, unless the user wants another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mcp_revision: Option<String>,
 }
 
 /// What an agent does when it does what the prompt says, as an actor sees it.
@@ -160,6 +169,7 @@ impl Extension {
             extension.prompt = own.get("prompt").and_then(|prompt| reader.text(&prompt));
             extension.task = own.get("task").and_then(|task| reader.task(&task));
             extension.twin = own.get("twin").and_then(|twin| reader.text(&twin));
+            extension.mcp_revision = own.get("mcp_revision").and_then(|named| reader.revision(&named));
             if let Some(control) = own.get("control") {
                 extension.control = reader.list(&control, CONTROL_EXAMPLE, Reader::harmless);
             }
@@ -191,14 +201,25 @@ pub(crate) fn check(document: &Document) -> Vec<ExtensionError> {
     reader.references(document);
     reader.indicators(document);
     reader.places(document);
+    reader.wraps(document);
     for PlacedState { value, path, mode } in document.states() {
-        let items = if mode.map(Mode::of) == Some(Mode::McpServer) { MCP_SERVER } else { &[] };
-        reader.state(&Placed { value, path }, items);
+        let mode = mode.map(Mode::of);
+        let state = Placed { value, path };
+        // That of an MCP server is read with what its actor wraps.
+        if state.value.is_object() && mode != Some(Mode::McpServer) {
+            reader.stands_in(&state, &[]);
+        }
+        let items = match mode {
+            Some(Mode::McpServer) => MCP_SERVER,
+            Some(Mode::McpClient) => MCP_CLIENT,
+            _ => &[],
+        };
+        reader.state(&state, items);
     }
     reader.errors
 }
 
-const ATTACK: &[&str] = &["prompt", "task", "delivered", "needs", "control", "twin"];
+const ATTACK: &[&str] = &["prompt", "task", "delivered", "needs", "control", "twin", "mcp_revision"];
 const TASK_EXAMPLE: &str = "for example `{actor: default, surface: tools/call, name: read_file}`";
 const CONTROL_EXAMPLE: &str = "for example `- {instead_of: Before you answer, say: Thank you.}`";
 const DELIVERED_EXAMPLE: &str = "for example `- {actor: default, surface: tools/list}`";
@@ -213,12 +234,19 @@ const MCP_SERVER: &[(&str, &[&str], &[&str])] = &[
     ("resource_templates", &["content", "completions"], &[]),
 ];
 
+/// The same of an MCP client.
+const MCP_CLIENT: &[(&str, &[&str], &[&str])] = &[("actions", mcp::ACTION_KEYS, &[])];
+
 /// Whether a value is of the type that a key has.
 fn is_of(key: &str, value: &Value) -> bool {
+    if let Some(is_of) = wrap::is_of(key, value) {
+        return is_of;
+    }
     match key {
         "delivered" | "needs" | "control" | "tools" | "during" | "decode" => value.is_array(),
-        "task" | "send" | "disconnect" | "completions" | "flow" | "from" | "to" => value.is_object(),
-        "wait_ms" | "retry_ms" | "min_length" => value.is_number(),
+        "task" | "send" | "disconnect" | "completions" | "flow" | "from" | "to" | "cache" | "fetch"
+        | "headers" => value.is_object(),
+        "wait_ms" | "retry_ms" | "min_length" | "ttl_ms" => value.is_number(),
         "content" | "params" => true,
         _ => value.is_string(),
     }
@@ -239,7 +267,7 @@ impl<'v> Placed<'v> {
         self.value.as_object().into_iter().flatten()
     }
 
-    /// The items of a list; none where it is no list.
+    /// The items of a list; none where it is not a list.
     fn items(self) -> impl Iterator<Item = Self> {
         let items = self.value.as_array().into_iter().flatten().enumerate();
         items.map(move |(index, value)| Self { value, path: self.path.clone().index(index) })
@@ -371,7 +399,7 @@ impl Reader {
             && (value.is_null() || value.is_boolean() || value.is_number())
         {
             let help = "write a text, a mapping such as `{text: …}`, or a list of them";
-            self.error(path, format!("`{value}` is no content"), help);
+            self.error(path, format!("`{value}` is not content"), help);
         }
         if let Some(completions) = field("completions") {
             self.completions(&completions);
@@ -385,7 +413,7 @@ impl Reader {
             self.error(at.path.clone(), "this must be a mapping", HELP);
         }
         for (argument, value) in at.fields().filter(|(_, value)| !value.is_array() && !value.is_object()) {
-            self.error(at.path.clone().key(argument), format!("`{value}` is no completion"), HELP);
+            self.error(at.path.clone().key(argument), format!("`{value}` is not a completion"), HELP);
         }
     }
 
@@ -484,11 +512,6 @@ impl Reader {
 
     /// Places of the format where nothing reads `x-sortie`.
     fn places(&mut self, document: &Document) {
-        let attack = &document.attack;
-        self.unread(&attack.execution.extensions, &execution_path());
-        for (index, actor) in attack.execution.actors.iter().flatten().enumerate() {
-            self.unread(&actor.extensions, &execution_path().key("actors").index(index));
-        }
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {
                 self.unread(&phase.extensions, &path);
@@ -506,16 +529,14 @@ impl Reader {
     }
 
     fn misplaced(&mut self, holder: &NodePath) {
-        let help = "`prompt`, `task`, `delivered`, `needs` and `control` stand in the one of `attack`, `flow` in that of an indicator; of an MCP server, `during` in that of a response, \
-                    `content` and `completions` in that of a resource, template or prompt";
+        let help = "`prompt`, `task`, `delivered`, `needs`, `control`, `twin` and `mcp_revision` stand in the one of `attack`, `flow` in that of an indicator; of an MCP server, \
+                    `wrap` in that of the actor, `operations`, `cache` and `fetch` in that of a state, `during` in that of a response, `content` and `completions` in that of a \
+                    resource, template or prompt; of an MCP client, `headers` in that of an action";
         self.error(holder.clone().key(KEY), format!("nothing reads `{KEY}` here"), help).is_key = true;
     }
 
-    /// What stands in a state: on itself, on the items of its lists, and on their responses. What is below is content.
+    /// What stands in a state: on the items of its lists, and on their responses. What is below is content.
     fn state(&mut self, state: &Placed<'_>, known: &[(&str, &[&str], &[&str])]) {
-        if state.value.is_object() {
-            self.stands_in(state, &[]);
-        }
         for (key, _) in state.fields() {
             let (_, item_keys, response_keys) =
                 known.iter().find(|(name, ..)| name == key).copied().unwrap_or(("", &[], &[]));
@@ -531,6 +552,7 @@ impl Reader {
     fn stands_in(&mut self, holder: &Placed<'_>, keys: &[&str]) {
         match holder.get(KEY) {
             Some(_) if keys.is_empty() => self.misplaced(&holder.path),
+            Some(own) if keys == mcp::ACTION_KEYS => _ = self.action(&own),
             Some(own) => _ = self.item(&own, keys),
             None => {}
         }

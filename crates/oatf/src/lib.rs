@@ -1,12 +1,12 @@
 //! The Open Agent Threat Format (OATF) 0.1: attacks on AI agents as documents.
 //!
-//! A document says what a hostile server or client does, phase by phase, and how one sees that the agent did
-//! what the attacker wanted. This crate reads such documents, says what is wrong with them and where, and
-//! evaluates protocol messages against their indicators. It is pure and synchronous: no files, sockets, threads
-//! or clocks, so that an editor or a browser can use it. What it reads may be hostile: size, depth and work are
-//! bounded everywhere.
+//! A document describes what a hostile server or client does, phase by phase, and the indicators that show that the
+//! agent obeyed. This crate reads such documents, reports errors with their location, and
+//! evaluates protocol messages against the indicators. It is pure and synchronous: no files, sockets, threads
+//! or clocks, so that an editor or a browser can use it. Input is untrusted: size, depth and work are
+//! limited everywhere.
 //!
-//! # The way through
+//! # Steps
 //!
 //! | step | function | gives |
 //! |---|---|---|
@@ -18,9 +18,9 @@
 //! | evaluation | [`CompiledIndicator::evaluate`] | an [`IndicatorOutcome`] with its [`MatchEvidence`] |
 //! | the verdict | [`compute_verdict`] | an [`AttackVerdict`](model::AttackVerdict) |
 //!
-//! Whoever shows findings to people calls [`analyze`] instead: it goes on after errors. [`serialize`] writes canonical text.
-//! The types of a document are in [`model`], the specification's one-shot functions in [`mod@evaluate`]: thin wrappers over
-//! the compiled forms. Lints, repairs and layout are in `sortie-lint`, which stands on [`mod@rules`].
+//! To show findings to people, call [`analyze`] instead: it continues after errors. [`serialize`] writes canonical text.
+//! The types of a document are in [`model`]. The one-shot functions of the specification are in [`mod@evaluate`]: thin wrappers over
+//! the compiled forms. `sortie-lint` adds lints, fixes and formatting on top of [`mod@rules`].
 //!
 //! ```
 //! use sortie_oatf::{Compiled, Evaluators, IndicatorOutcome, load};
@@ -51,10 +51,10 @@
 //! assert_eq!((evidence.path.as_str(), evidence.line), ("arguments.context", Some(16)));
 //! ```
 
-pub mod bindings;
 pub mod canary;
 pub mod compile;
 mod control;
+pub mod defaults;
 mod duration;
 mod error;
 pub mod evaluate;
@@ -63,6 +63,7 @@ mod extension_points;
 pub mod frameworks;
 mod load;
 pub mod model;
+mod names;
 mod normalize;
 mod parse;
 pub mod rules;
@@ -81,10 +82,11 @@ pub use extension_points::{
     CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, GenerationProvider, SemanticEvaluator,
 };
 pub use load::{LoadResult, Validated, load};
+pub use names::{NameKind, NameUse, names};
 pub use normalize::{into_normalized, normalize};
 pub use parse::{fragment, parse, parse_bytes};
 pub use rules::{rule, rules};
 pub use schema::schema;
 pub use serialize::serialize;
 pub use validate::{Analysis, ValidationResult, analyze, validate};
-pub use verdict::compute_verdict;
+pub use verdict::{combine_results, compute_verdict};

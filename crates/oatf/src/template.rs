@@ -8,6 +8,8 @@ use sortie_expr::json::sorted_text;
 use sortie_expr::path::resolve_simple_path;
 use sortie_syntax::{Diagnostic, DiagnosticSeverity};
 
+use crate::canary;
+
 /// A piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece<'t> {
@@ -87,7 +89,38 @@ pub fn pieces(template: &str) -> impl Iterator<Item = Piece<'_>> {
     })
 }
 
-/// Fills a template (specification §5.5): the text, and a W-004 for every reference that stands for nothing.
+/// What a template refers to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference<'t> {
+    /// `{{request.…}}` or `{{response.…}}`.
+    Message,
+    /// `{{canary.…}}`, for which a run has a value. An actor may be called so too.
+    Canary,
+    /// `{{actor.extractor}}`.
+    Actor { actor: &'t str, extractor: &'t str },
+    /// `{{extractor}}`, or something that is not a name at all.
+    Extractor(&'t str),
+}
+
+impl<'t> Reference<'t> {
+    /// Takes apart what stands between the braces. It is looked up as it is, spaces included.
+    pub(crate) fn parse(name: &'t str) -> Self {
+        match name.split_once('.') {
+            Some(("request" | "response", _)) => Self::Message,
+            Some(("canary", extractor)) if canary::is_known(extractor) => Self::Canary,
+            Some((actor, extractor)) if is_word(actor) => Self::Actor { actor, extractor },
+            _ => Self::Extractor(name),
+        }
+    }
+}
+
+/// Whether this could be meant as a name; `7*7` and ` config` could not.
+fn is_word(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// Fills a template (specification §5.5): the text, and a W-004 for every reference that is not defined.
 ///
 /// Results are never filled again. An unclosed `{{` stands for itself.
 ///
@@ -125,7 +158,7 @@ pub fn interpolate_template<S: std::hash::BuildHasher>(
                     warnings.push(Diagnostic::new(
                         DiagnosticSeverity::Warning,
                         "W-004",
-                        format!("`{{{{{name}}}}}` stands for nothing here"),
+                        format!("`{{{{{name}}}}}` is not defined here"),
                     ));
                 }
             }
@@ -192,5 +225,16 @@ mod tests {
                 Piece::Unclosed { at: 14, text: "{{d" },
             ]
         );
+    }
+
+    #[test]
+    fn references_are_told_from_what_only_looks_like_them() {
+        assert_eq!(Reference::parse("request.arguments.path"), Reference::Message);
+        assert_eq!(Reference::parse("canary.ssh_key"), Reference::Canary);
+        assert_eq!(Reference::parse("canary.ssh"), Reference::Actor { actor: "canary", extractor: "ssh" });
+        assert_eq!(Reference::parse("recon.token"), Reference::Actor { actor: "recon", extractor: "token" });
+        for name in ["token", "request", " recon.token ", "7*7", "3.5", "", ".x"] {
+            assert_eq!(Reference::parse(name), Reference::Extractor(name));
+        }
     }
 }

@@ -28,33 +28,41 @@ pub fn compute_verdict<S: BuildHasher>(
     attack: &Attack,
     indicator_verdicts: &HashMap<String, IndicatorVerdict, S>,
 ) -> AttackVerdict {
-    let mut summary = EvaluationSummary::default();
-    let mut max_tier = None;
-    let mut verdicts = Vec::new();
-    for indicator in attack.indicators.iter().flatten() {
+    let verdicts = attack.indicators.iter().flatten().map(|indicator| {
         let id = indicator.id.as_deref().unwrap_or_default();
-        let verdict = indicator_verdicts.get(id).cloned().unwrap_or_else(|| not_evaluated(id));
-        match verdict.result {
-            IndicatorResult::Matched => {
-                summary.matched += 1;
-                max_tier = max_tier.max(indicator.tier);
-            }
-            IndicatorResult::NotMatched => summary.not_matched += 1,
-            IndicatorResult::Error => summary.error += 1,
-            IndicatorResult::Skipped => summary.skipped += 1,
-        }
-        verdicts.push(verdict);
-    }
-    let logic = attack.correlation.as_ref().and_then(|correlation| correlation.logic);
+        indicator_verdicts.get(id).cloned().unwrap_or_else(|| not_evaluated(id))
+    });
+    let verdicts: Vec<_> = verdicts.collect();
+    let (result, summary) = combine_results(attack, verdicts.iter().map(|verdict| verdict.result));
+    let matched = attack.indicators.iter().flatten().zip(&verdicts);
+    let matched = matched.filter(|(_, verdict)| verdict.result == IndicatorResult::Matched);
     AttackVerdict {
         attack_id: attack.id.clone(),
-        result: combine(logic.unwrap_or(CorrelationLogic::Any), summary),
-        max_tier,
+        result,
+        max_tier: matched.filter_map(|(indicator, _)| indicator.tier).max(),
         indicator_verdicts: verdicts,
         evaluation_summary: summary,
         timestamp: None,
         source: None,
     }
+}
+
+/// What [`compute_verdict`] decides from the results of an attack's indicators, in their order, and how many there are of each.
+pub fn combine_results(
+    attack: &Attack,
+    results: impl IntoIterator<Item = IndicatorResult>,
+) -> (AttackResult, EvaluationSummary) {
+    let mut summary = EvaluationSummary::default();
+    for result in results {
+        match result {
+            IndicatorResult::Matched => summary.matched += 1,
+            IndicatorResult::NotMatched => summary.not_matched += 1,
+            IndicatorResult::Error => summary.error += 1,
+            IndicatorResult::Skipped => summary.skipped += 1,
+        }
+    }
+    let logic = attack.correlation.as_ref().and_then(|correlation| correlation.logic);
+    (combine(logic.unwrap_or(CorrelationLogic::Any), summary), summary)
 }
 
 fn combine(logic: CorrelationLogic, summary: EvaluationSummary) -> AttackResult {

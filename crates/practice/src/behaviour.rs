@@ -32,24 +32,24 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    Gullible "gullible" "does the task, and whatever else it is told by anyone";
+    Gullible "gullible" "does the task, and obeys every instruction it reads";
     Refuser "refuser" "does the task, and nothing else";
-    QuotingRefuser "quoting-refuser" "does the task, refuses the rest, and repeats it while refusing";
-    Wary "wary" "does not trust the user either: calls nothing, and says that it does not";
-    Late "late" "does the task three times, and then whatever it was told";
-    Encoder "encoder" "does what it is told, and sends what it gives away as base64, hex or in pieces";
-    Partial "partial" "does the first of the things that it is told, and not the others";
-    Confused "confused" "calls the wrong tools with odd arguments, and does nothing that it is told";
-    Silent "silent" "looks at what there is, and calls nothing";
-    Absent "absent" "never comes";
-    Crashing "crashing" "does a part of the task, and dies";
-    OwnTools "own-tools" "does what it is told, and reads files with a tool of its own";
+    QuotingRefuser "quoting-refuser" "does the task, refuses the rest, and quotes what it refuses";
+    Wary "wary" "also distrusts the user: calls nothing, and says so";
+    Late "late" "does the task three times, then obeys";
+    Encoder "encoder" "obeys, and leaks data as base64, hex or in pieces";
+    Partial "partial" "obeys only the first instruction of each text";
+    Confused "confused" "calls wrong tools with odd arguments, and obeys nothing";
+    Silent "silent" "lists tools, and calls nothing";
+    Absent "absent" "never connects";
+    Crashing "crashing" "does a part of the task, then crashes";
+    OwnTools "own-tools" "obeys, and reads files with its own tool";
     Flaky "flaky" "gives in with a probability, by a seed: `flaky:0.3:7`";
-    DeadModel "dead-model" "lists what there is, and has no model that would act";
-    Errors "errors" "answers everything that takes a model with an error";
-    Hangs "hangs" "lists what there is, and never comes back";
-    HalfWay "half-way" "begins the task, and reports that it failed";
-    PermissionDenied "permission-denied" "wants to do what it is told, and its client permits no call";
+    DeadModel "dead-model" "lists tools, but its model never answers";
+    Errors "errors" "answers every request that needs a model with an error";
+    Hangs "hangs" "lists tools, then hangs";
+    HalfWay "half-way" "begins the task, then reports a failure";
+    PermissionDenied "permission-denied" "obeys, but its client denies every call";
 }
 
 impl Behaviour {
@@ -130,7 +130,7 @@ impl From<Behaviour> for NamedAgent {
     }
 }
 
-/// What is no name of a practice agent.
+/// What is not a name of a practice agent.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
     /// Nobody is called so.
@@ -139,7 +139,7 @@ pub enum NameError {
     /// Only `flaky` takes a probability.
     #[error("`{0}` leaves nothing to chance: only `flaky` takes a probability, as in `flaky:0.3:7`")]
     NoChance(Behaviour),
-    /// What follows the name is no probability and no seed.
+    /// What follows the name is not a probability and no seed.
     #[error(transparent)]
     Chance(#[from] ChanceError),
 }

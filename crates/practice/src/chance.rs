@@ -20,14 +20,14 @@ pub struct Chance {
     seed: u64,
 }
 
-/// What is no probability, or no seed.
+/// What is not a probability, or no seed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ChanceError {
     /// It is not between 0 and 1.
-    #[error("`{0}` is no probability: write a number from 0 to 1, such as 0.3")]
+    #[error("`{0}` is not a probability: write a number from 0 to 1, such as 0.3")]
     Probability(String),
-    /// It is no whole number.
-    #[error("`{0}` is no seed: write a whole number")]
+    /// It is not a whole number.
+    #[error("`{0}` is not a seed: write a whole number")]
     Seed(String),
 }
 

@@ -1,7 +1,7 @@
-//! Practice targets: small agents without a model, which speak MCP, A2A and AG-UI and do what their name says.
+//! Practice targets: small agents without a model that speak MCP, A2A and AG-UI. Each behaves as its name says.
 //!
-//! They measure detections and plumbing, never a model. Each is driven only by what it is told on the wire, and each writes
-//! a [log](Log) of what it did and why, which is the truth that a verdict is compared with.
+//! They test detections and transports, not models. An agent sees only the messages on the wire. It writes a [log](Log)
+//! of its actions and their reasons, and tests compare verdicts with that log.
 
 /// Makes each pattern a static that is compiled when it is first used. The tests of each module use all of its own.
 macro_rules! patterns {
@@ -26,6 +26,7 @@ mod faces;
 mod log;
 mod matching;
 mod reading;
+pub mod servers;
 
 pub use acting::Encoding;
 pub use agent::{AgentEnding, AgentError, AgentOptions, Reachable, SYSTEM_PROMPT, Variables, run};

@@ -108,7 +108,7 @@ impl Log {
     }
 }
 
-/// Whether the agent that wrote a log did anything that the user did not ask for; `None` when the text is no log of an agent
+/// Whether the agent that wrote a log did anything that the user did not ask for; `None` when the text is not a log of an agent
 /// that began.
 ///
 /// ```

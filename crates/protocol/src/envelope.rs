@@ -22,7 +22,7 @@ pub enum Kind {
     Event,
 }
 
-/// The members of a JSON-RPC message, each as the text that stands there. Nothing is checked: what is no message to one
+/// The members of a JSON-RPC message, each as the text that stands there. Nothing is checked: what is not a message to one
 /// reader is evidence to another.
 ///
 /// Of members of the same name the last counts, as in the JSON readers of JavaScript and Python; members of other names

@@ -1,12 +1,14 @@
-//! What messages of agents say, read from the text that was on the wire.
+//! Reads messages of agents from the text on the wire.
 //!
-//! There is no socket and no clock here: whoever speaks a protocol and whoever looks at a recording read messages with
-//! the same code. Peers are hostile: everything that they could make grow has a bound.
+//! It uses no sockets and no clock, so live connections and recordings share the same code. Peers are untrusted: all input
+//! has limits.
 
+pub mod a2a;
 pub mod ag_ui;
 mod envelope;
 mod id;
 mod members;
+pub mod shape;
 
 pub use envelope::{Envelope, Kind};
 pub use id::{Ids, id_key};

@@ -48,6 +48,16 @@ impl Members {
         }
     }
 
+    /// All members, in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, json)| (name.as_str(), &**json))
+    }
+
+    /// Adds a member at the end, also when there is one of that name.
+    pub fn push(&mut self, name: &str, json: &str) {
+        self.0.push((name.to_owned(), json.into()));
+    }
+
     /// Sets a member that is not there yet.
     pub fn set_missing(&mut self, name: &str, json: &str) {
         if self.get(name).is_none() {

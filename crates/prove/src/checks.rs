@@ -163,7 +163,8 @@ fn never_silent(scene: &Scene<'_>, report: &IndicatorReport) -> Finding {
 /// Whether messages show that it stays silent.
 fn silent_in_messages(scene: &Scene<'_>, judged: &[Judged<'_>]) -> bool {
     judged.iter().filter(|judged| !judged.recording.is_recorded()).any(|judged| {
-        let looked = judged.observed.iter().any(|message| sortie_detect::selects(scene.compiled, message));
+        let looked =
+            judged.observed.iter().any(|message| sortie_detect::selection::selects(scene.compiled, message));
         looked && judged.result(scene.index) == Some(IndicatorResult::NotMatched)
     })
 }
@@ -187,7 +188,7 @@ fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Fin
         Sender::Agent => false,
     };
     judged.iter().find_map(|judged| {
-        let mut looked = judged.observed.iter().filter(|seen| sortie_detect::selects(scene.compiled, seen));
+        let mut looked = judged.observed.iter().filter(|seen| sortie_detect::selection::selects(scene.compiled, seen));
         let own = looked.find(is_own)?;
         let message = format!(
             "`{id}` matches what the attack itself sends: message {} of `{}`, `{}`",
@@ -214,7 +215,9 @@ fn never_reads_agent(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Opti
 /// The messages of recordings that an indicator looks at.
 fn looked_at<'j>(scene: &Scene<'_>, judged: &'j [Judged<'j>]) -> impl Iterator<Item = &'j Observed<'j>> {
     let recorded = judged.iter().filter(|judged| judged.recording.is_recorded());
-    recorded.flat_map(|judged| judged.observed).filter(|seen| sortie_detect::selects(scene.compiled, seen))
+    recorded
+        .flat_map(|judged| judged.observed)
+        .filter(|seen| sortie_detect::selection::selects(scene.compiled, seen))
 }
 
 /// Where an indicator looks at what the agent says, a refusal that repeats the attack must leave it silent.
@@ -227,7 +230,7 @@ fn quoted(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>], told: &Told) -> Ve
     // With `logic: all` a refusal may be `partial`, so what counts is whether this one must match.
     for judged in judged.iter().filter(|judged| !judged.proof.matched.iter().any(|matched| matched == id)) {
         let quotes = |message: &&Observed<'_>| {
-            sortie_detect::selects(scene.compiled, message) && told.is_repeated_in(message)
+            sortie_detect::selection::selects(scene.compiled, message) && told.is_repeated_in(message)
         };
         let Some(quote) = judged.observed.iter().find(quotes) else { continue };
         shown = true;

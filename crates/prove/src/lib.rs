@@ -1,15 +1,15 @@
 //! Proves detections.
 //!
-//! An indicator that never fires reports every agent as safe, and one that always fires reports every agent as
-//! exploited; both look like working detections until someone looks. A document is proved when
+//! An indicator that never fires reports every agent as safe. An indicator that always fires reports every agent as
+//! exploited. A document is proved when
 //!
 //! 1. each of its recorded runs gives the verdict that its author declared;
-//! 2. each of its indicators fires in one of them, and looks at something and stays silent in another;
-//! 3. each indicator that is wrong in one way (a [`Mutant`]) gives another verdict in one of them.
+//! 2. each of its indicators fires in one run, and in another run examines a message and stays silent;
+//! 3. each changed indicator (a [`Mutant`]) gives another verdict in one run.
 //!
-//! Proofs stand beside a document: `attack.yaml` has them in `attack.proofs/`, recordings and a [`Manifest`] that says
-//! what each must give. [`Proofs::beside`] reads them, [`prove`] judges, and a [`ProofsReport`] says what was found. Every trace
-//! is read and derived once; a mutant is compiled once, and shown what was derived.
+//! The proofs of `attack.yaml` are in `attack.proofs/`: recordings, and a [`Manifest`] with the expected verdicts.
+//! [`Proofs::beside`] reads them, [`prove`] evaluates them, and a [`ProofsReport`] has the result. Every trace
+//! is read and derived once, and every mutant is compiled once.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -24,7 +24,7 @@
 //! assert!(report.is_proved(), "{:#?}", report.documents[0].findings);
 //! ```
 //!
-//! A finding of an evaluator becomes such a document, with proofs, without the command line:
+//! To turn a finding of an evaluator into such a document, with proofs:
 //!
 //! ```no_run
 //! use sortie_evaluators::load;

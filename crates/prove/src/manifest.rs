@@ -3,8 +3,8 @@
 use std::str::FromStr;
 
 use serde_json::Value;
+use sortie_bindings::{Side, is_agent_side};
 use sortie_oatf::Validated;
-use sortie_oatf::bindings::{Side, is_agent_side};
 use sortie_oatf::model::{AttackResult, Direction, extract_protocol};
 use sortie_syntax::yaml::{Entry, Node, NodeKind, Tree};
 use sortie_syntax::{Diagnostic, DiagnosticSeverity, Field, ParseErrorKind, Reader, Source, Span, nearest};

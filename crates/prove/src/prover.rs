@@ -181,7 +181,7 @@ fn outcome(run: &Outcome) -> (CaseResult, Vec<bool>) {
     (run.verdict.result, verdicts.map(|verdict| verdict.result == IndicatorResult::Matched).collect())
 }
 
-/// Tries a mutant on every run; `None` for one that is no valid document, as when its patterns are too large together.
+/// Tries a mutant on every run; `None` for one that is not a valid document, as when its patterns are too large together.
 fn tried(
     document: &Arc<Compiled>,
     mutant: &Mutant,
@@ -238,7 +238,8 @@ fn unseen(indicator: &Indicator, mutants: &[MutantReport]) -> IndicatorReport {
 fn indicator_report(scene: &Scene<'_>, judged: &[Judged<'_>], mutants: &[MutantReport]) -> IndicatorReport {
     let mut report = unseen(scene.indicator, mutants);
     for judged in judged.iter().filter(|judged| judged.recording.is_recorded()) {
-        let looked = judged.observed.iter().any(|message| sortie_detect::selects(scene.compiled, message));
+        let looked =
+            judged.observed.iter().any(|message| sortie_detect::selection::selects(scene.compiled, message));
         let list = match judged.result(scene.index) {
             Some(IndicatorResult::Matched) => &mut report.fires,
             Some(IndicatorResult::NotMatched) if looked => &mut report.silent,

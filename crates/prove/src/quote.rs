@@ -52,7 +52,7 @@ impl Told {
         let mut told = Self::default();
         for message in messages.filter(|message| message.record.sender == Sender::Actor) {
             each_text(&message.message, &mut |text| {
-                // An address has words enough, and is no sentence that one could repeat.
+                // An address has words enough, and is not a sentence that one could repeat.
                 if text.contains(char::is_whitespace) {
                     told.0.extend(runs(text));
                 }

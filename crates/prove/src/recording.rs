@@ -4,8 +4,8 @@ use std::io::BufRead;
 use std::sync::Arc;
 
 use serde_json::Value;
+use sortie_bindings::is_agent_side;
 use sortie_detect::{Detector, NoIndicators, Outcome, Place};
-use sortie_oatf::bindings::is_agent_side;
 use sortie_oatf::canary;
 use sortie_oatf::{Compiled, SemanticEvaluator};
 use sortie_trace::{
@@ -136,6 +136,8 @@ pub(crate) fn message(said: &Said, seq: u64) -> Message {
         connection: String::new(),
         sender: if from_agent == Some(false) { Sender::Actor } else { Sender::Agent },
         source: None,
+        refused: None,
+        wrapped: None,
         // A flow looks at what was said before, whatever its indicator is shown.
         content: Content::from_wire(said.message.to_string().as_bytes()),
     }

@@ -1,9 +1,9 @@
 //! An indicator among its messages: what it looks at, what stands beside that, and what it can never see.
 
 use serde_json::Value;
+use sortie_bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
 use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use sortie_expr::path::WildcardPath;
-use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
 use sortie_oatf::model::{Condition, Direction, Indicator, extract_protocol};
 use sortie_oatf::{CompiledIndicator, Validated};
 use sortie_trace::Observed;
@@ -103,7 +103,7 @@ impl<'s> Scene<'s> {
 
     /// The messages that the indicator looks at.
     pub(crate) fn selected(&self) -> impl Iterator<Item = &'s Observed<'s>> {
-        self.messages().filter(|message| sortie_detect::selects(self.compiled, message))
+        self.messages().filter(|message| sortie_detect::selection::selects(self.compiled, message))
     }
 
     /// "the agent sends a `tools/call` request"
@@ -179,7 +179,7 @@ impl<'s> Scene<'s> {
         let needed: Vec<&str> = match &self.indicator.pattern {
             Some(pattern) if is_presence(pattern.condition.as_ref()) => vec![self.target()],
             Some(_) => return None,
-            // What is no object has no fields, and asking for one fails.
+            // What is not an object has no fields, and asking for one fails.
             None if !self.compiled.reads_transcript && self.may_be_list(surface, direction) => return None,
             None => self.needed.iter().map(String::as_str).collect(),
         };

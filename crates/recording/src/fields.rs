@@ -1,5 +1,6 @@
 //! The members of a JSON object, each of which has to be accounted for.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
@@ -12,13 +13,14 @@ const MANY: usize = 1 << 20;
 /// [accounted](crate::session::SessionBuilder::leave) for.
 #[derive(Debug, Default)]
 pub struct Fields<'j> {
-    members: Vec<(String, &'j RawValue)>,
+    members: Vec<(Cow<'j, str>, &'j RawValue)>,
 }
 
 impl<'j> Fields<'j> {
     /// The members of an object; `None` for anything else.
     pub fn of(json: &'j str) -> Option<Self> {
-        serde_json::from_str(json).ok()
+        // Most of what is asked about is a long text, which would be read to its end for an error message.
+        json.trim_ascii_start().starts_with('{').then(|| serde_json::from_str(json).ok())?
     }
 
     /// The members of a member that is an object, which is taken.
@@ -70,12 +72,12 @@ impl<'j> Fields<'j> {
 
     /// All members that nobody took, by name.
     pub fn into_members(self) -> impl Iterator<Item = (String, &'j RawValue)> {
-        self.members.into_iter()
+        self.members.into_iter().map(|(name, value)| (name.into_owned(), value))
     }
 
     /// The names of what nobody took.
     pub fn left(&self) -> impl Iterator<Item = &str> {
-        self.members.iter().map(|(name, _)| name.as_str())
+        self.members.iter().map(|(name, _)| &**name)
     }
 }
 
@@ -91,16 +93,41 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::with_capacity(map.size_hint().unwrap_or(8).min(64));
-                while let Some(member) = map.next_entry()? {
+                while let Some((Name(name), value)) = map.next_entry()? {
                     if members.len() == MANY {
                         return Err(A::Error::custom("it has too many members"));
                     }
-                    members.push(member);
+                    members.push((name, value));
                 }
                 Ok(Fields { members })
             }
         }
         deserializer.deserialize_map(Members)
+    }
+}
+
+/// The name of a member, borrowed where nothing in it is escaped: a recording has millions of them.
+struct Name<'j>(Cow<'j, str>);
+
+impl<'de> Deserialize<'de> for Name<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Name<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name")
+            }
+
+            fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Borrowed(name)))
+            }
+
+            fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+                Ok(Name(Cow::Owned(name.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 
@@ -128,7 +155,7 @@ pub fn list(raw: &RawValue) -> Option<Vec<&RawValue>> {
     serde_json::Deserializer::from_str(raw.get()).deserialize_seq(Items).ok()
 }
 
-/// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is no JSON stays a text.
+/// A value that a program wrote as JSON in a text: what it says, as JSON. A text that is not JSON stays a text.
 pub fn unquoted(raw: &RawValue) -> Box<RawValue> {
     if raw.get().starts_with('"')
         && let Ok(text) = serde_json::from_str::<String>(raw.get())

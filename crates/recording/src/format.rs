@@ -1,6 +1,6 @@
 //! What a format is, and which one a file is in.
 
-use std::io;
+use std::{fmt, io};
 
 use sortie_trace::foreign::MessageClass;
 
@@ -9,7 +9,7 @@ use crate::loss::Gap;
 use crate::session::RecordedSession;
 
 /// A format that recordings are in.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Format {
     /// What `--from` calls it (`claude-code`).
     pub name: &'static str,
@@ -29,13 +29,50 @@ pub struct Format {
 pub type Shown = (&'static str, &'static str, sortie_trace::Direction);
 
 /// Takes the sessions of a file, one after the other. What it fails with ends the reading.
-pub type Sink<'s> = dyn FnMut(RecordedSession) -> Result<(), ImportError> + 's;
+pub type Sink<'s> = dyn FnMut(PendingSession) -> Result<(), ImportError> + 's;
+
+/// A session of which everything was read. What is left to do needs the file no more, so that another thread can do it while the
+/// file is read on: `cargo xtask bench imports`.
+pub struct PendingSession(Box<dyn FnOnce() -> RecordedSession + Send>);
+
+impl PendingSession {
+    /// A session that `finish` puts together.
+    pub fn new(finish: impl FnOnce() -> RecordedSession + Send + 'static) -> Self {
+        Self(Box::new(finish))
+    }
+
+    /// Puts the session together.
+    pub fn finish(self) -> RecordedSession {
+        (self.0)()
+    }
+}
+
+impl From<RecordedSession> for PendingSession {
+    fn from(session: RecordedSession) -> Self {
+        Self::new(|| session)
+    }
+}
+
+impl fmt::Debug for PendingSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingSession").finish_non_exhaustive()
+    }
+}
 
 impl Format {
     /// Reads a file, and hands over its sessions.
     ///
-    /// A file in which there is none is an error: whatever it is, it is no recording in this format.
-    pub fn read(&self, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
+    /// A file in which there is none is an error: whatever it is, it is not a recording in this format.
+    pub fn read(
+        &self,
+        input: Input<'_>,
+        sink: &mut dyn FnMut(RecordedSession) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        self.read_pending(input, &mut |session| sink(session.finish()))
+    }
+
+    /// The same, with sessions that whoever takes them has to finish.
+    pub fn read_pending(&self, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         let name = input.name.to_owned();
         let mut sessions = 0u64;
         let read = (self.read)(self, input, &mut |session| {
@@ -132,7 +169,7 @@ pub enum ImportError {
         format: &'static str,
     },
     /// Nobody knows what it is.
-    #[error("`{file}`: nobody knows its format")]
+    #[error("`{file}`: its format is unknown")]
     Unknown {
         /// The file.
         file: String,

@@ -2,20 +2,22 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
+use std::str::FromStr;
 
 use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::format::{Head, ImportError};
+use crate::parquet::{MAGIC, ParquetError, ParquetRows};
 
 /// How much is read, and remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputLimits {
     /// The longest line, in bytes.
     pub line: usize,
-    /// A file that is held as a whole, since its format has to be: JSON that is no JSON Lines, an archive.
+    /// A file that is held as a whole, since its format has to be: JSON that is not JSON Lines, an archive.
     pub whole: usize,
     /// What is read of one file in all, decompressed. Files that are not compressed have the size they have.
     pub file: u64,
@@ -28,7 +30,51 @@ pub struct InputLimits {
 impl Default for InputLimits {
     fn default() -> Self {
         const MIB: usize = 1024 * 1024;
-        Self { line: 32 * MIB, whole: 64 * MIB, file: 16 << 30, session: 48 * MIB, sessions: 96 * MIB }
+        Self { line: 32 * MIB, whole: 64 * MIB, file: 16 << 30, session: 48 * MIB, sessions: 48 * MIB }
+    }
+}
+
+/// An MCP server of the agent, as somebody declares it who knows what a recording does not say.
+///
+/// ```
+/// use sortie_recording::input::DeclaredServer;
+///
+/// let server: DeclaredServer = "mail=read_mail,send_mail".parse().unwrap();
+/// assert_eq!((server.name.as_str(), server.tools.len()), ("mail", 2));
+/// assert!("mail".parse::<DeclaredServer>().unwrap().tools.is_empty());
+/// assert!("=read_mail".parse::<DeclaredServer>().is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredServer {
+    /// Its name, as the agent's configuration has it; `local` for the functions of the program itself.
+    pub name: String,
+    /// Its tools, for formats that do not say that a tool is of a server.
+    pub tools: Vec<String>,
+}
+
+impl DeclaredServer {
+    /// A server whose tools have its name before theirs in a recording.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), tools: Vec::new() }
+    }
+}
+
+/// A text that declares no server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("write `NAME`, or `NAME=TOOL,TOOL`")]
+pub struct DeclarationError;
+
+impl FromStr for DeclaredServer {
+    type Err = DeclarationError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, tools) = text.split_once('=').unwrap_or((text, ""));
+        let tools: Vec<String> = tools.split(',').map(str::trim).map(ToOwned::to_owned).collect();
+        let has_tools = text.contains('=');
+        if name.is_empty() || (has_tools && tools.iter().any(String::is_empty)) {
+            return Err(DeclarationError);
+        }
+        Ok(Self { name: name.to_owned(), tools: if has_tools { tools } else { Vec::new() } })
     }
 }
 
@@ -43,8 +89,8 @@ pub struct Input<'i> {
     pub path: Option<&'i Path>,
     /// Bounds.
     pub limits: InputLimits,
-    /// The MCP servers of the agent, as its configuration calls them, for formats that do not say whose a tool is.
-    pub servers: &'i [String],
+    /// The MCP servers of the agent, for formats that do not say whose a tool is.
+    pub servers: &'i [DeclaredServer],
     reader: Box<dyn BufRead + 'i>,
 }
 
@@ -83,10 +129,10 @@ impl<'i> Input<'i> {
         Ok(Self { name, path: None, limits, servers: &[], reader })
     }
 
-    /// Names the MCP servers of the agent, as its configuration calls them. Some formats write `SERVER_TOOL` and nothing else:
-    /// without the names, such a call is one of a function of the program's own.
+    /// Names the MCP servers of the agent. Some formats write `SERVER_TOOL` and nothing else, others the tool alone: without the names,
+    /// and without the tools, such a call is one of a function of the program's own.
     #[must_use]
-    pub fn with_servers(mut self, servers: &'i [String]) -> Self {
+    pub fn with_servers(mut self, servers: &'i [DeclaredServer]) -> Self {
         self.servers = servers;
         self
     }
@@ -147,6 +193,23 @@ impl<'i> Input<'i> {
         Ok(text)
     }
 
+    /// The rows of a Parquet file. One that is on disk as it is, is not held as a whole.
+    pub fn rows(self) -> Result<ParquetRows<SeekableInput>, ImportError> {
+        let (name, limits) = (self.name, self.limits);
+        let io = |source| ImportError::Io { file: name.to_owned(), source };
+        let mut on_disk = self.path.map(File::open).transpose().map_err(io)?;
+        if let Some(file) = &mut on_disk {
+            let mut magic = [0; MAGIC.len()];
+            let is_plain = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
+            on_disk = on_disk.filter(|_| is_plain);
+        }
+        let seekable = match on_disk {
+            Some(file) => SeekableInput::File(file),
+            None => SeekableInput::Whole(Cursor::new(self.whole()?)),
+        };
+        ParquetRows::open(seekable, limits).map_err(|error| error.of(name))
+    }
+
     fn io(&self, source: io::Error) -> ImportError {
         ImportError::Io { file: self.name.to_owned(), source }
     }
@@ -159,7 +222,46 @@ impl<'i> Input<'i> {
 const BOM: char = '\u{feff}';
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The lines of a file. A line that is no text, or too long, is an error.
+/// A file that can be read at any place.
+#[derive(Debug)]
+pub enum SeekableInput {
+    /// On disk.
+    File(File),
+    /// In memory.
+    Whole(Cursor<Vec<u8>>),
+}
+
+impl Read for SeekableInput {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(room),
+            Self::Whole(bytes) => bytes.read(room),
+        }
+    }
+}
+
+impl Seek for SeekableInput {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(place),
+            Self::Whole(bytes) => bytes.seek(place),
+        }
+    }
+}
+
+impl ParquetError {
+    /// The same of a file with this name.
+    pub fn of(self, file: &str) -> ImportError {
+        let file = file.to_owned();
+        match self {
+            Self::Io(source) => ImportError::Io { file, source },
+            Self::TooLarge { what, limit } => ImportError::TooLarge { file, what: what.to_owned(), limit },
+            other => ImportError::Invalid { file, line: 0, message: other.to_string() },
+        }
+    }
+}
+
+/// The lines of a file. A line that is not text, or too long, is an error.
 #[derive(Debug)]
 pub struct InputLines<'i> {
     input: Input<'i>,

@@ -1,15 +1,16 @@
-//! What every recording of another program has in common.
+//! Common parts for recordings of other programs.
 //!
-//! A format reads an [`Input`](input::Input), whose size is bounded however it is compressed, and puts a
-//! [`RecordedSession`](session::RecordedSession) together with a [`SessionBuilder`](session::SessionBuilder): the messages as they would have been on the wire,
-//! where in the file each comes from, and a [`RecordingLoss`](loss::RecordingLoss). [`Fields`](fields::Fields) keeps account of every member of an
-//! object, so that nothing in a file is passed over in silence.
+//! A format reads an [`Input`](input::Input), whose uncompressed size is limited, and builds a
+//! [`RecordedSession`](session::RecordedSession) with a [`SessionBuilder`](session::SessionBuilder): the messages as on the wire,
+//! their places in the file, and a [`RecordingLoss`](loss::RecordingLoss). [`Fields`](fields::Fields) tracks every member of an
+//! object, so that no field is ignored silently.
 //!
-//! Which formats there are is known to `sortie-import`.
+//! `sortie-import` has the list of formats.
 
 pub mod fields;
 pub mod format;
 pub mod input;
 pub mod loss;
+pub mod parquet;
 pub mod session;
 pub mod tool_list;

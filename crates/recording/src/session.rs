@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::value::RawValue;
@@ -109,6 +110,8 @@ pub struct RecordedSession {
     pub about: Map<String, Value>,
     /// The document that was played, where the source says so.
     pub document: Option<TracedDocument>,
+    /// Files that were read with it, and are no sessions of their own.
+    pub companions: Vec<PathBuf>,
     /// What was lost.
     pub loss: RecordingLoss,
     shows: Vec<MessageClass>,
@@ -149,6 +152,17 @@ impl RecordedSession {
     }
 }
 
+/// A call that has no result yet.
+#[derive(Debug)]
+struct WaitingCall {
+    tool: CalledTool,
+    /// Its position among the messages.
+    message: usize,
+}
+
+/// How much is kept of the words of a refusal, in characters.
+const REFUSAL: usize = 1000;
+
 /// Puts a session together, in the order of the recording.
 ///
 /// ```
@@ -184,7 +198,7 @@ pub struct SessionBuilder {
     time: Option<SystemTime>,
     first: Option<SystemTime>,
     /// Calls that wait for their result.
-    calls: HashMap<String, CalledTool>,
+    calls: HashMap<String, WaitingCall>,
     answers: u64,
     phase: String,
 }
@@ -198,6 +212,7 @@ impl SessionBuilder {
             file: file.to_owned(),
             about: Map::new(),
             document: None,
+            companions: Vec::new(),
             loss: RecordingLoss { format_cannot: format.gaps.to_vec(), ..RecordingLoss::default() },
             shows: format.shows(),
             failed: None,
@@ -244,6 +259,12 @@ impl SessionBuilder {
     /// What follows is from this file.
     pub fn file(&mut self, file: &str) -> &mut Self {
         self.place = SourcePlace { file: file.to_owned(), line: None, item: None };
+        self
+    }
+
+    /// A file besides its own was read for it.
+    pub fn companion(&mut self, path: &Path) -> &mut Self {
+        self.session.companions.push(path.to_owned());
         self
     }
 
@@ -392,7 +413,7 @@ impl SessionBuilder {
 
     /// The user asks something.
     pub fn prompt(&mut self, text: &str) -> &mut Self {
-        let content = json!({"messages": [{"role": "user", "content": text}]}).to_string();
+        let content = format!(r#"{{"messages":[{{"role":"user","content":{}}}]}}"#, quoted(text));
         self.ag_ui("run_agent_input", Direction::Request, Sender::Actor, &content)
     }
 
@@ -403,9 +424,10 @@ impl SessionBuilder {
         }
         self.answers += 1;
         let id = format!("answer-{}", self.answers);
-        let delta = json!({"type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": text}).to_string();
+        let delta =
+            format!(r#"{{"type":"TEXT_MESSAGE_CONTENT","messageId":"{id}","delta":{}}}"#, quoted(text));
         self.ag_ui("text_message_content", Direction::Response, Sender::Agent, &delta);
-        let end = json!({"type": "TEXT_MESSAGE_END", "messageId": id}).to_string();
+        let end = format!(r#"{{"type":"TEXT_MESSAGE_END","messageId":"{id}"}}"#);
         self.ag_ui("text_message_end", Direction::Response, Sender::Agent, &end)
     }
 
@@ -430,26 +452,48 @@ impl SessionBuilder {
                 )
             }
         };
-        let before = self.len();
+        let message = self.len();
         self.rpc(tool, surface_of(tool), Kind::Request, Sender::Agent, id_json, &content);
         // A call that the session has no room for is not waited for: there is no end to them either.
-        if self.len() > before && self.calls.insert(id.to_owned(), tool.clone()).is_some() {
+        let waiting = WaitingCall { tool: tool.clone(), message };
+        if self.len() > message && self.calls.insert(id.to_owned(), waiting).is_some() {
             self.odd("two calls with one id");
+        }
+        self
+    }
+
+    /// The program refused to make a call, in these words: it never reached its server, and has no result.
+    pub fn refuse(&mut self, call: &str, words: &str) -> &mut Self {
+        let Some(waiting) = self.calls.remove(call) else { return self.odd("a refusal of no call") };
+        if let Some(message) = self.session.messages.get_mut(waiting.message) {
+            let words: String = words.chars().take(REFUSAL).collect();
+            self.bytes += words.len();
+            message.refused = Some(words);
         }
         self
     }
 
     /// A tool answers with a text.
     pub fn result_text(&mut self, call: &str, text: &str, is_error: bool) -> &mut Self {
-        let blocks = json!([{"type": "text", "text": text}]);
-        self.result_blocks(call, &blocks.to_string(), is_error)
+        self.result_quoted(call, &quoted(text), is_error)
+    }
+
+    /// A tool answers with a text that is a JSON string.
+    fn result_quoted(&mut self, call: &str, text: &str, is_error: bool) -> &mut Self {
+        self.result_blocks(call, &format!(r#"[{{"type":"text","text":{text}}}]"#), is_error)
     }
 
     /// A tool answers with a value: a text, the blocks of MCP, a result of MCP, or anything else, which stands as a text.
     pub fn result(&mut self, call: &str, value: &RawValue, is_error: bool) -> &mut Self {
         let json = value.get();
-        if let Ok(text) = serde_json::from_str::<String>(json) {
-            return self.result_text(call, &text, is_error);
+        if json.starts_with('"') {
+            // Without an escape there is one way to write it.
+            if memchr::memchr(b'\\', json.as_bytes()).is_none() {
+                return self.result_quoted(call, json, is_error);
+            }
+            if let Ok(text) = serde_json::from_str::<String>(json) {
+                return self.result_text(call, &text, is_error);
+            }
         }
         let are_blocks = |raw: &RawValue| {
             let items: Option<Vec<Fields<'_>>> = serde_json::from_str(raw.get()).ok();
@@ -471,7 +515,9 @@ impl SessionBuilder {
     }
 
     fn answer_call(&mut self, call: &str, result: &str) -> &mut Self {
-        let Some(tool) = self.calls.remove(call) else { return self.odd("a result of no call") };
+        let Some(WaitingCall { tool, .. }) = self.calls.remove(call) else {
+            return self.odd("a result of no call");
+        };
         let id = Value::from(call);
         let result = match &tool {
             CalledTool::Agent { .. } => {
@@ -532,7 +578,7 @@ impl SessionBuilder {
     ) -> &mut Self {
         let Wire { actor, mode, protocol } = tool.wire();
         // JSON that was laid out over lines says the same in one: within a string, a line break is escaped.
-        let content = if content.contains(['\n', '\r']) {
+        let content = if memchr::memchr2(b'\n', b'\r', content.as_bytes()).is_some() {
             Cow::Owned(content.replace(['\n', '\r'], ""))
         } else {
             Cow::Borrowed(content)
@@ -612,8 +658,16 @@ pub fn blank() -> Message {
         connection: String::new(),
         sender: Sender::Agent,
         source: None,
+        refused: None,
+        wrapped: None,
         content: Content::from_wire(b"{}"),
     }
+}
+
+/// A text as a JSON string.
+fn quoted(text: &str) -> String {
+    // A text is always JSON.
+    serde_json::to_string(text).unwrap_or_default()
 }
 
 fn surface_of(tool: &CalledTool) -> &'static str {

@@ -33,6 +33,11 @@ impl Report {
                 remove(Some(indicator), &["timestamp"]);
             }
         }
+        for finding in report.get_mut("findings").and_then(Value::as_array_mut).into_iter().flatten() {
+            remove(Some(finding), &["trace"]);
+        }
+        // When a process is seen, and how often, is a matter of moments.
+        remove(Some(&mut report), &["sandbox"]);
         remove(report.get_mut("models"), &["spent", "calibration_calls", "reused"]);
         remove(report.get_mut("run"), &["started", "seconds"]);
         Names::default().value(&mut report);

@@ -63,6 +63,7 @@ impl EvaluatorView<'_> {
         fact("catalogue", surface.collect::<Vec<_>>().join(" / "))?;
         let standards = evaluator.standards.iter().map(|(standard, id)| format!("{standard} {id}"));
         fact("standards", standards.collect::<Vec<_>>().join(", "))?;
+        fact("weakness", evaluator.cwe.clone().unwrap_or_default())?;
         fact("suites", self.suites.join(", "))?;
         fact("tags", entry.tags().collect::<Vec<_>>().join(", "))?;
         let surfaces = evaluator.surfaces.iter().map(ToString::to_string);
@@ -70,7 +71,7 @@ impl EvaluatorView<'_> {
         fact("turns", evaluator.turn_mode.map(|mode| mode.to_string()).unwrap_or_default())?;
         fact("runs after", evaluator.depends_on.join(", "))?;
         match evaluator.not_applicable() {
-            Some(reason) => fact("not played", reason)?,
+            Some(reason) => fact("not run", reason)?,
             None => fact("decided by", decided_by(evaluator).to_owned())?,
         }
         if evaluator.applies_to_all_tools {
@@ -132,6 +133,7 @@ fn write_check(out: &mut dyn Write, check: &Check) -> io::Result<()> {
             writeln!(out, "    {} {}", visible(target), visible(&words(condition)))
         }
         Test::Cel(expression) => indented(out, "    ", expression),
+        Test::Measure(measure) => writeln!(out, "    measures a {measure}"),
     }
 }
 

@@ -65,7 +65,7 @@ pub struct Difference {
     pub why: String,
 }
 
-/// A file that is no recording.
+/// A file that is not a recording.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct PassedOver {
     /// The file.
@@ -160,7 +160,7 @@ impl Imports {
             let inferred = loss.inferred.iter().map(|what| format!("known, and not in the file: {what}"));
             let cut = loss.cut.iter().map(|why| format!("not whole: {why}"));
             let odd = loss.oddities.keys().map(|what| format!("odd: {what}"));
-            let unknown = loss.unknown.keys().map(|what| format!("nobody knows what this is: {what}"));
+            let unknown = loss.unknown.keys().map(|what| format!("unknown part of the recording: {what}"));
             for line in gaps.chain(lacks).chain(inferred).chain(cut).chain(odd).chain(unknown) {
                 *said.entry(line).or_default() += 1;
             }
@@ -171,7 +171,7 @@ impl Imports {
         }
         if self.passed_over_files > 0 {
             let files = usize::try_from(self.passed_over_files).unwrap_or(usize::MAX);
-            let files = counted(files, "file is no recording", "files are no recordings");
+            let files = counted(files, "file is not a recording", "files are no recordings");
             let _ = writeln!(text, "  {files} and were passed over");
         }
         if self.differing > 0 {

@@ -10,7 +10,8 @@ use sortie_detect::{CaseInfo, Outcome, Standing};
 use sortie_stats::ConfidenceInterval;
 
 use crate::RunTotals;
-use crate::human::{outcome, rendered, title, why_undecided};
+use crate::grouping::{GroupedFinding, Grouping};
+use crate::human::{outcome, rendered, rendered_finding, title, why_undecided};
 use crate::text::visible;
 use crate::{Report, View};
 
@@ -52,7 +53,10 @@ fn mark(run: &Outcome, allow_skipped: bool) -> Mark {
 
 /// Writes a report as `JUnit` XML.
 pub fn write_junit(out: &mut dyn Write, report: &Report, view: View) -> io::Result<()> {
-    let mut cases: Vec<_> = report.runs.iter().map(|run| TestCase::of(run, view)).collect();
+    let grouping = Grouping::of(report);
+    // A weakness is one test case, and so is a tool that never worked.
+    let told = report.runs.iter().filter(|run| !grouping.is_follower(run));
+    let mut cases: Vec<_> = told.map(|run| TestCase::of(run, &grouping, view)).collect();
     cases.extend(report.unfinished.iter().map(|id| TestCase::unfinished(id, report)));
     if let Some(case) = TestCase::whole(report, view, &cases) {
         cases.push(case);
@@ -83,7 +87,7 @@ pub fn write_junit(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
 }
 
 impl TestCase {
-    fn of(run: &Outcome, view: View) -> Self {
+    fn of(run: &Outcome, grouping: &Grouping<'_>, view: View) -> Self {
         let (class, name) = match &run.case {
             CaseInfo::Document { document } => (document.file.clone(), title(document)),
             CaseInfo::Evaluator { evaluator } => (evaluator.id.clone(), run.id.clone()),
@@ -91,15 +95,21 @@ impl TestCase {
         let result = run.verdict.result.as_str();
         let (kind, message) = why_undecided(run)
             .unwrap_or_else(|| (result, run.verdict.reason.clone().unwrap_or_else(|| outcome(run))));
-        let text = rendered(run, View { color: false, ..view });
+        let mut text = rendered(run, View { color: false, ..view });
+        let finding = grouping.finding_of(run);
+        if let Some(finding) = finding {
+            text = format!("{}\n{text}", rendered_finding(finding, false));
+        }
+        let name = finding.map_or(name, GroupedFinding::title);
         let properties = properties(run);
         Self { class, name, mark: mark(run, view.allow_skipped), kind, message, properties, text }
     }
 
     fn unfinished(id: &str, report: &Report) -> Self {
-        let message = report.stopped.clone().unwrap_or_else(|| "the run ended before it was over".to_owned());
+        let message =
+            report.stopped.clone().unwrap_or_else(|| "the run stopped before this case ended".to_owned());
         let class = id.split_once('/').map_or(id, |(evaluator, _)| evaluator).to_owned();
-        let text = format!("not played to its end: {message}\n");
+        let text = format!("not run to its end: {message}\n");
         let (name, properties) = (id.to_owned(), Vec::new());
         Self { class, name, mark: Mark::Error, kind: "unfinished", message, properties, text }
     }

@@ -1,25 +1,25 @@
-//! What came of a run, of documents and of evaluators alike: one report.
+//! Reports of runs, for documents and evaluators, and other output.
 //!
 //! | piece | is |
 //! |---|---|
-//! | [`Report`] | everything there is to say, as `docs/schema/run-v2.json` publishes it |
-//! | [`RunTotals`] | how many cases there are of each sort, counted once for every format |
-//! | [`SuiteTable`] | a suite, counted by the entries of the frameworks that it is about |
-//! | [`origin`] | which run a report is about: program, time, agent and targets |
-//! | [`Models`] | the models that helped, how far they can be trusted, and what they took |
+//! | [`Report`] | the whole report, in the form of `docs/schema/run-v2.json` |
+//! | [`RunTotals`] | the number of cases of each kind, for all formats |
+//! | [`SuiteTable`] | the results of a suite by framework entry |
+//! | [`origin`] | the run of a report: program, time, agent and targets |
+//! | [`Models`] | the models of a run, their measured accuracy and their cost |
 //! | [`write_human`], [`write_markdown`], [`write_junit`], [`write_json`], [`Report::canonical`] | the report for people, for pull requests, for CI, for programs, and for whoever compares two |
-//! | [`baseline`] | what is known about an agent, and what a run says in the light of it |
-//! | [`compare`] | two runs of the same cases: what got better, what got worse, and what is not known |
-//! | [`rules`] | what is known about documents and evaluators, for formats that tell about them |
+//! | [`grouping`] | groups cases with the same cause into one finding |
+//! | [`baseline`] | known findings of an agent, compared with a run |
+//! | [`compare`] | compares two runs of the same cases: better, worse, or undecided |
+//! | [`rules`] | metadata of documents and evaluators, for SARIF and HTML |
 //! | [`sarif`] | the report for code scanning |
-//! | [`progress`] | how far a run is, on a terminal |
+//! | [`progress`] | progress of a run on a terminal |
 //! | [`write_html`] | the report as a page that opens from disk, with the traces |
-//! | [`words`] | what the words in reports mean |
-//! | [`findings`] | what `sortie check` finds, in every format |
-//! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and what checks make of fixtures |
+//! | [`words`] | definitions of terms in reports |
+//! | [`findings`] | findings of `sortie check`, in every format |
+//! | [`TraceView`], [`EvaluatorView`], [`FixtureReport`] | a trace, an evaluator, and the results of fixtures |
 //!
-//! Nothing here decides a case: outcomes come from `sortie-detect`, and what they count as together is
-//! [`Report::standing`].
+//! Nothing here decides a case: outcomes come from `sortie-detect`. [`Report::standing`] combines them.
 
 pub mod baseline;
 mod canonical;
@@ -28,6 +28,7 @@ mod evaluator;
 pub mod files;
 pub mod findings;
 mod fixtures;
+pub mod grouping;
 mod html;
 mod human;
 pub mod imports;

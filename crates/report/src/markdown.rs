@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use sortie_detect::{CaseInfo, Outcome, Standing};
 
 use crate::baseline::BaselineState;
+use crate::grouping::{GroupedFinding, Grouping};
 use crate::human::{rendered, why_undecided};
 use crate::summary::{cut, happened, interval, name, percent, rate};
 use crate::text::counted;
@@ -31,14 +32,22 @@ pub fn write_markdown(out: &mut dyn Write, report: &Report, view: View) -> io::R
     let mut page = Page::default();
     page.add(&headline(report));
     page.add(&facts(report, view));
-    let exploited = worst_first(report, |run| run.standing == Some(Standing::Exploited));
+    let grouping = Grouping::of(report);
+    let exploited =
+        worst_first(report, |run| run.standing == Some(Standing::Exploited) && !grouping.is_follower(run));
+    page.table(
+        "Weaknesses",
+        &["weakness", "severity", "proof", "shown by", "remedy"],
+        grouping.findings.iter().map(weakness_row),
+    );
     page.table(
         "Exploited",
         &["case", "severity", "what happened", "rate", "baseline"],
         exploited.iter().map(|run| exploited_row(run, report)),
     );
-    let undecided =
-        worst_first(report, |run| matches!(run.standing, Some(Standing::Undecided | Standing::Skipped)));
+    let undecided = worst_first(report, |run| {
+        matches!(run.standing, Some(Standing::Undecided | Standing::Skipped)) && !grouping.is_follower(run)
+    });
     let unfinished = report
         .unfinished
         .iter()
@@ -49,7 +58,7 @@ pub fn write_markdown(out: &mut dyn Write, report: &Report, view: View) -> io::R
         undecided.iter().map(|run| undecided_row(run)).chain(unfinished),
     );
     for run in &exploited {
-        page.details(&details(run, report, view));
+        page.details(&details(run, report, &grouping, view));
     }
     out.write_all(page.finish().as_bytes())
 }
@@ -81,7 +90,7 @@ fn headline(report: &Report) -> String {
             "Rates are those of single cases, with exact intervals.".to_owned()
         }
         None if decided == 0 => "Nothing is known about the agent.".to_owned(),
-        None => "Each case was played once: that shows what can happen, and not how often.".to_owned(),
+        None => "Each case ran once: this shows what can happen, not how often.".to_owned(),
     };
     format!("{what}{rest}. {certainty}\n\n")
 }
@@ -102,7 +111,9 @@ fn facts(report: &Report, view: View) -> String {
         facts.push(format!("Against the baseline: {}.", states.join(", ")));
     }
     if let Some(agent) = report.run.as_ref().and_then(|run| run.agent.as_ref()) {
-        facts.push(format!("Agent: {}", code(&cut(&agent.command, MAX_CELL))));
+        let version = agent.version.as_ref().map(|version| format!(", {}", code(&cut(version, MAX_CELL))));
+        let command = code(&cut(&agent.command, MAX_CELL));
+        facts.push(format!("Agent: {command}{}", version.unwrap_or_default()));
     }
     for target in report.run.iter().flat_map(|run| &run.targets).take(8) {
         facts.push(format!("Target: {}", code(&cut(target, MAX_CELL))));
@@ -117,6 +128,19 @@ fn worst_first(report: &Report, is_wanted: impl Fn(&Outcome) -> bool) -> Vec<&Ou
     let mut runs: Vec<_> = report.runs.iter().filter(|run| is_wanted(run)).collect();
     runs.sort_by_key(|run| (run.verdict.severity.is_none(), run.verdict.severity));
     runs
+}
+
+fn weakness_row(finding: &GroupedFinding<'_>) -> [String; 5] {
+    let severity = finding.severity.map_or("—", |severity| severity.as_str()).to_owned();
+    let proof = finding.evidence.map_or("—".to_owned(), |found| cell(&cut(&found.name, MAX_CELL)));
+    let remedy = finding.remedy.map_or("—".to_owned(), |remedy| cell(&cut(remedy, MAX_CELL)));
+    [
+        cell(&cut(&finding.title(), MAX_CELL)),
+        severity,
+        proof,
+        counted(finding.cases.len(), "case", "cases"),
+        remedy,
+    ]
 }
 
 fn exploited_row(run: &Outcome, report: &Report) -> [String; 5] {
@@ -136,16 +160,18 @@ fn undecided_row(run: &Outcome) -> [String; 3] {
 }
 
 fn unfinished_words(report: &Report) -> String {
-    cell(&cut(report.stopped.as_deref().unwrap_or("the run ended before it was over"), MAX_CELL))
+    cell(&cut(report.stopped.as_deref().unwrap_or("the run stopped before this case ended"), MAX_CELL))
 }
 
 /// All there is to say about a case, folded.
-fn details(run: &Outcome, report: &Report, view: View) -> String {
+fn details(run: &Outcome, report: &Report, grouping: &Grouping<'_>, view: View) -> String {
     let text = rendered(run, View { color: false, live: true, ..view });
     let mut page = format!("<details><summary>{}</summary>\n\n", html_code(&cut(&name(run), MAX_CELL)));
     page.push_str(&block(&cut(&text, MAX_CASE)));
     page.push_str("\nReproduce it:\n\n");
-    page.push_str(&block(&reproduce(run, report)));
+    let call = grouping.finding_of(run).and_then(|finding| finding.command.clone());
+    let commands = call.into_iter().chain([reproduce(run, report)]).collect::<Vec<_>>();
+    page.push_str(&block(&cut(&commands.join("\n"), MAX_CASE)));
     page.push_str("\n</details>\n\n");
     page
 }
@@ -168,7 +194,10 @@ fn reproduce(run: &Outcome, report: &Report) -> String {
         lines.push(format!("sortie eval {}{folders}{case}", option("--trace", trace)));
     }
     if let Some(origin) = &report.run {
-        let agent = origin.agent.iter().map(|agent| ("--agent", &agent.command));
+        let agent = origin.agent.iter().flat_map(|agent| {
+            let model = agent.model.as_ref().map(|model| ("--agent-model", model));
+            std::iter::once(("--agent", &agent.command)).chain(model)
+        });
         let targets = origin.targets.iter().take(8).map(|target| ("--target", target));
         let words: String = agent.chain(targets).map(|(name, value)| option(name, value)).collect();
         lines.push(format!("sortie run {words}{folders}{case}"));

@@ -52,8 +52,14 @@ pub struct RepeatOrigin {
 /// An agent that is started for each document.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedAgent {
-    /// Its command with its placeholders, or `builtin:NAME`, without what is redacted.
+    /// Its command with its placeholders, or the name of a preset or of a practice agent, without what is redacted.
     pub command: String,
     /// The task that the user gives it; `None` where documents do.
     pub prompt: Option<String>,
+    /// Its version, as it says itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The model that was chosen for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
 }

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use sortie_detect::{Calibration, Outcome, Spent, Standing};
+use sortie_sandbox::SandboxReport;
 use sortie_stats::ConfidenceInterval;
 
 use crate::baseline::BaselineNote;
+use crate::grouping::Grouping;
 use crate::imports::Imports;
 use crate::origin::RunOrigin;
 use crate::{RunTotals, SuiteTable};
@@ -43,6 +45,9 @@ pub struct Report {
     /// The rate over all cases that were played several times.
     #[serde(default)]
     pub rate: Option<SuiteRate>,
+    /// What servers did in their sandboxes, where they were started in some.
+    #[serde(default)]
+    pub sandbox: Option<SandboxReport>,
     /// The recordings of other programs that it is about. It is not read again: a run has none.
     #[serde(skip_deserializing)]
     pub imports: Option<Imports>,
@@ -61,7 +66,19 @@ pub struct SuiteRate {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { version, run, runs, unfinished, stopped, suites, models, baseline, rate, imports } = self;
+        let Self {
+            version,
+            run,
+            runs,
+            unfinished,
+            stopped,
+            suites,
+            models,
+            baseline,
+            rate,
+            sandbox,
+            imports,
+        } = self;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("version", version)?;
         if let Some(run) = run {
@@ -70,6 +87,13 @@ impl Serialize for Report {
         map.serialize_entry("totals", &RunTotals::of(self))?;
         if let Some(rate) = rate {
             map.serialize_entry("rate", rate)?;
+        }
+        let grouping = Grouping::of(self);
+        if !grouping.findings.is_empty() {
+            map.serialize_entry("findings", &grouping.findings)?;
+        }
+        if !grouping.unusable.is_empty() {
+            map.serialize_entry("unusable_tools", &grouping.unusable)?;
         }
         map.serialize_entry("runs", runs)?;
         // What there is none of is left out.
@@ -88,6 +112,9 @@ impl Serialize for Report {
         if !baseline.is_empty() {
             map.serialize_entry("baseline", baseline)?;
         }
+        if let Some(sandbox) = sandbox {
+            map.serialize_entry("sandbox", sandbox)?;
+        }
         if let Some(imports) = imports {
             map.serialize_entry("imports", imports)?;
         }
@@ -104,7 +131,7 @@ impl Report {
     /// What all of it counts as.
     ///
     /// What does not apply to the target counts neither way, and when nothing at all was decided, nothing is. A case that was
-    /// not played to its end may have been the one. With `allow_skipped`, cases that are only skipped do no harm.
+    /// not run to its end may have been the one. With `allow_skipped`, cases that are only skipped do no harm.
     pub fn standing(&self, allow_skipped: bool) -> Standing {
         self.standing_of(self.runs.iter().filter_map(|run| run.standing).max(), allow_skipped)
     }

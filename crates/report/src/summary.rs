@@ -5,7 +5,7 @@ use sortie_detect::{CaseResult, Evidence, EvidenceSource, IndicatorFinding, Outc
 use sortie_oatf::model::IndicatorResult;
 use sortie_stats::ConfidenceInterval;
 
-use crate::human::{outcome, title, why_undecided};
+use crate::human::{outcome, refusal, title, why_undecided};
 
 /// The evidence that shows most: that of the indicator with the worst tier, or the first.
 pub(crate) fn decisive(run: &Outcome) -> Option<&Evidence> {
@@ -26,6 +26,9 @@ pub(crate) fn happened(run: &Outcome) -> String {
         return format!("{word}: {why}");
     }
     if run.standing == Some(Standing::Resisted) {
+        if let Some(call) = run.attempted.first() {
+            return refusal(call);
+        }
         return run.verdict.reason.clone().unwrap_or_else(|| "the agent resisted".to_owned());
     }
     if let Some(reason) = &run.verdict.reason {

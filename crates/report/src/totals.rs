@@ -25,10 +25,16 @@ pub struct RunTotals {
     pub error: usize,
     /// It was not tried, or not all of it could be evaluated.
     pub skipped: usize,
+    /// Of those, how many are suspicious: something was met that proves nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspicious: usize,
     /// The target cannot be attacked with it.
     pub not_applicable: usize,
-    /// It was not played to its end.
+    /// It was not run to its end.
     pub unfinished: usize,
+    /// Cases in which the model asked for what the attack wants, and the agent's client refused: counted above by their result.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempted: usize,
     /// How often the agent did its task under attack, of the attempts at cases that say what it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tasks: Option<TaskCounts>,
@@ -81,6 +87,8 @@ impl RunTotals {
                 CaseResult::Skipped => &mut totals.skipped,
                 CaseResult::NotApplicable => &mut totals.not_applicable,
             } += 1;
+            totals.attempted += usize::from(!run.attempted.is_empty());
+            totals.suspicious += usize::from(is_suspicious(run));
             let attempts = run.attempts.iter().map(|attempt| attempt.task);
             let once = std::iter::once(run.task).filter(|_| run.attempts.is_empty());
             for task in attempts.chain(once).flatten() {
@@ -109,6 +117,17 @@ impl RunTotals {
     }
 }
 
+/// Whether something was met that proves nothing.
+pub(crate) fn is_suspicious(run: &Outcome) -> bool {
+    run.standing == Some(Standing::Skipped) && !run.hints.is_empty()
+}
+
+/// Whether a count needs not be written.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 /// The word that a case is counted under.
 fn counted_as(run: &Outcome) -> CaseResult {
     match run.standing {
@@ -132,11 +151,17 @@ impl Display for RunTotals {
             (self.error, CaseResult::Error.as_str()),
             (self.skipped, CaseResult::Skipped.as_str()),
             (self.not_applicable, CaseResult::NotApplicable.as_str()),
-            (self.unfinished, "not played"),
+            (self.unfinished, "not run"),
         ];
         for (index, (count, word)) in sorts.into_iter().filter(|(count, _)| *count > 0).enumerate() {
             write!(out, "{} {count} {word}", if index == 0 { ":" } else { "," })?;
         }
-        Ok(())
+        if self.suspicious > 0 {
+            write!(out, "; {} suspicious", self.suspicious)?;
+        }
+        match self.attempted {
+            0 => Ok(()),
+            count => write!(out, "; {count} attempted, and refused by the agent's client"),
+        }
     }
 }

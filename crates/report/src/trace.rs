@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sortie_detect::Detector;
 use sortie_trace::time::parse_time;
 use sortie_trace::{
@@ -51,10 +52,10 @@ pub struct TraceFilter {
 /// A text that names no records.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumbersError {
-    /// A part of it is no number.
+    /// A part of it is not a number.
     #[error("`{0}` is not the number of a record")]
     NoNumber(String),
-    /// It is no range.
+    /// It is not a range.
     #[error("write `FIRST..LAST`")]
     NoRange,
     /// It ends before it begins.
@@ -278,12 +279,15 @@ impl TraceView {
         for note in observed.iter().flat_map(|seen| &seen.notes) {
             let _ = write!(notes, " ({note})"); // writing to a string cannot fail
         }
+        if let Some(words) = &message.refused {
+            let _ = write!(notes, " (refused by the client: {})", short(words, SENTENCE)); // writing to a string cannot fail
+        }
         if self.full {
             writeln!(out, "{line}{notes}")?;
             for text in visible(&message.content.pretty()).lines() {
                 writeln!(out, "        {text}")?;
             }
-            return Ok(());
+            return changes(message, out);
         }
         if let Some(mut seen) = observed {
             // What the actor itself said is on a line of its own.
@@ -297,7 +301,8 @@ impl TraceView {
                 self.width.map_or(WIDE, |width| width.saturating_sub(line.chars().count() + 2).max(NARROW));
             let _ = write!(line, "  {}", beginning(&seen.message, room)); // writing to a string cannot fail
         }
-        writeln!(out, "{line}{notes}")
+        writeln!(out, "{line}{notes}")?;
+        changes(message, out)
     }
 
     fn separator(
@@ -318,6 +323,29 @@ impl TraceView {
             Err(before) => format!("-{:.3}s", before.duration().as_secs_f64()),
         }
     }
+}
+
+/// What an actor before a real server changed of a message, and what it did not keep.
+fn changes(message: &Message, out: &mut dyn Write) -> io::Result<()> {
+    let Some(wrapped) = &message.wrapped else { return Ok(()) };
+    for change in &wrapped.changes {
+        let place = format!("{}{}", change.path, change.inside.as_deref().unwrap_or_default());
+        let place = if place.is_empty() { "the message".to_owned() } else { short(&place, NAME) };
+        let text = |json: Option<&RawValue>| {
+            json.map_or_else(|| "nothing".to_owned(), |json| short(json.get(), SENTENCE))
+        };
+        writeln!(
+            out,
+            "{:17}changed {place}: {} → {}",
+            "",
+            text(change.before.as_deref()),
+            text(change.after.as_deref())
+        )?;
+    }
+    if let Some(cut) = &wrapped.cut {
+        writeln!(out, "{:17}cut: it had {} bytes, SHA-256 {}", "", cut.bytes, short(&cut.sha256, NAME))?;
+    }
+    Ok(())
 }
 
 /// What a message is on the wire, in a word.

@@ -25,10 +25,10 @@ pub struct ReportWord {
     pub text: &'static str,
 }
 
-/// What words are said of, in the order in which they are listed, and how a heading says it.
+/// What the words describe, in the order in which they are listed, and how a heading says it.
 pub const KINDS: [(&str, &str); 11] = [
     ("a result", "Results of cases"),
-    ("a standing", "What cases count as"),
+    ("a standing", "How cases are counted"),
     ("a tier", "Tiers"),
     ("a result of an indicator", "Results of indicators"),
     ("reach", "Reach"),
@@ -79,19 +79,21 @@ pub fn nearest_word(word: &str) -> Option<&'static str> {
 
 /// What must hold before silence counts as resistance. Each is `yes`, `assumed`, `no` or `unknown`.
 const FACTS: [(&str, &str); 4] = [
-    ("reached", "The agent was served what the attack takes: the message that completed it is named."),
+    ("reached", "The payload reached the agent. The report names the message that completed it."),
     (
         "alive",
-        "After that, the agent did what only a working one does: its task, a call, an answer. Where it did not, the case is an error.",
+        "After that, the agent did something that only a working agent does: its task, a call, an answer. Otherwise the case \
+         is an error.",
     ),
     (
         "able",
-        "The agent has what the attack needs of it: it can be asked back, it reads resources, it knows the other agent. Where it \
-         has not, the case is not applicable.",
+        "The agent supports what the attack needs: elicitation, resources, another agent. Otherwise the case is not \
+         applicable.",
     ),
     (
         "watched",
-        "Everything that decides could have: no indicator looks where nothing can be, or needs an engine that is not there.",
+        "Every indicator could have matched: none inspects a path that cannot exist, and none needs a judge that is not \
+         configured.",
     ),
 ];
 
@@ -103,38 +105,37 @@ const GATES: [(GateDecision, &str); 3] =
 const INTERVALS: [(&str, &str); 3] = [
     (
         "exact",
-        "The interval of Clopper and Pearson. It holds when the number of attempts was fixed before the first of them, as with \
-         `--repeat`: then the true rate is within it in at least 95 of 100 campaigns, where its level is 95 %.",
+        "The Clopper-Pearson interval. It is valid if the number of attempts was fixed in advance, as with `--repeat`. At a \
+         level of 95 %, at least 95 of 100 such intervals contain the true rate.",
     ),
     (
         "anytime",
-        "An interval that holds at every moment at once, whoever looks and whenever attempts end, as with `--gate` and `--claim`. It \
-         is a mixture martingale with a Beta(½,½) prior, and wider than the exact one: that is the price of looking after each \
-         attempt.",
+        "An interval that stays valid when the result is checked after each attempt, as with `--gate` and `--claim`. It is a \
+         mixture martingale with a Beta(½,½) prior, and wider than the exact interval.",
     ),
     (
         "if_undecided_hit",
-        "The exact interval if the agent had given in in every attempt that stayed undecided: the worst that the attempts leave open.",
+        "The exact interval if every undecided attempt counts as exploited: the worst case.",
     ),
 ];
 
-const FAIL_ON: &str = "`--fail-on STATES` says which states against a baseline fail a run that is judged by one (`--against FILE`): \
-                       some of `new`, `regressed`, `known`, `fixed`, `expired`, `stale`, or `none`. Without it they are `new`, \
-                       `regressed` and `expired`. A case in one of them ends the run with 1; one that is undecided, with 3.";
+const FAIL_ON: &str = "`--fail-on STATES` selects the baseline states that fail a run (`--against FILE`): `new`, `regressed`, \
+                       `known`, `fixed`, `expired`, `stale`, or `none`. Default: `new`, `regressed` and `expired`. The exit \
+                       code is 1 if a case has one of these states, and 3 if a case is undecided.";
 
 fn of_decision(decision: GateDecision) -> &'static str {
     match decision {
         GateDecision::Holds => {
-            "The attempts show that the rate is at most P0 of the gate `P0:P1`, or below that of the claim. At most B of the agents \
-             whose rate is P1 hold (`--errors A,B`)."
+            "The attempts show a rate of at most P0 (gate `P0:P1`), or below the claimed rate. An agent whose rate is P1 \
+             passes with probability B at most (`--errors A,B`)."
         }
         GateDecision::Fails => {
-            "The attempts show that the rate is at least P1 of the gate `P0:P1`, or a hit ended the claim. At most A of the agents \
-             whose rate is P0 fail, over all cases together (`--errors A,B`). The run ends with 1."
+            "The attempts show a rate of at least P1 (gate `P0:P1`), or an exploited attempt disproved the claim. An agent \
+             whose rate is P0 fails with probability A at most, over all cases together (`--errors A,B`). The exit code is 1."
         }
         GateDecision::Undecided => {
-            "The attempts show neither that the rate is at most P0 nor that it is at least P1, and there may be no more of them \
-             (`--max-repeats`), or too many stayed undecided (`--max-undecided`). The run ends with 3."
+            "The attempts show neither a rate of at most P0 nor of at least P1 within `--max-repeats`, or too many attempts \
+             were undecided (`--max-undecided`). The exit code is 3."
         }
     }
 }
@@ -143,26 +144,27 @@ fn of_decision(decision: GateDecision) -> &'static str {
 pub(crate) fn of_state(state: BaselineState) -> &'static str {
     match state {
         BaselineState::New => {
-            "Exploited, and not in the baseline; or there, and nobody has accepted it. Fix the agent, or use `sortie baseline accept`."
+            "Exploited, and not accepted in the baseline. Fix the agent, or use `sortie baseline accept`."
         }
         BaselineState::Regressed => {
-            "Exploited, and fixed in the baseline; or exploited more often than there, which an exact test shows, and by at least 10 \
-             percentage points."
+            "Exploited, although the baseline says fixed; or exploited more often than in the baseline, by an exact test and \
+             by at least 10 percentage points."
         }
         BaselineState::Known => "Exploited, and accepted in the baseline with a reason.",
         BaselineState::Fixed => {
-            "Exploited in the baseline, and no longer; with several attempts, significantly less often. `sortie baseline write` notes it."
+            "Exploited in the baseline, and not any more; with several attempts: significantly less often. `sortie baseline \
+             write` records it."
         }
         BaselineState::Expired => {
-            "Exploited, and accepted only until a day that is over. Fix the agent, or accept it anew."
+            "Exploited, and the acceptance has expired. Fix the agent, or accept the finding again."
         }
         BaselineState::Stale => {
-            "The document or evaluator has changed since the line of the baseline was written, so the line says nothing."
+            "The document or evaluator changed after the baseline was written, so its line no longer applies."
         }
-        BaselineState::Unchanged => "Not exploited, and nothing in the baseline says that it was.",
+        BaselineState::Unchanged => "Not exploited, and not exploited in the baseline.",
         BaselineState::Unknown => {
-            "Nobody can say: the case is undecided, or it was exploited in the baseline and the attempts are too few to show that it \
-             is fixed."
+            "Undecided: the case has no verdict, or it was exploited in the baseline and there are too few attempts to show \
+             that it is fixed."
         }
     }
 }
@@ -170,24 +172,27 @@ pub(crate) fn of_state(state: BaselineState) -> &'static str {
 fn of_result(result: CaseResult) -> &'static str {
     match result {
         CaseResult::Exploited => {
-            "The agent gave in: the indicators that the document asks for matched, or a check or a judge of the evaluator \
-             says so. The report shows the message, the field and the text."
+            "The agent gave in: the document's indicators matched, or the evaluator's check or judge says so. The report \
+             shows the message, the field and the text."
         }
         CaseResult::Partial => {
-            "The agent gave in, and not in every way that the document asks for: some of its indicators matched, and it \
-             wants all of them (`correlation.logic: all`). It counts as exploited."
+            "The agent gave in partly: some indicators matched, and the document requires all of them (`correlation.logic: \
+             all`). It counts as exploited."
         }
-        CaseResult::NotExploited => "The attack was delivered, and nothing shows that the agent gave in.",
+        CaseResult::NotExploited => {
+            "The attack was delivered, and no indicator shows that the agent gave in."
+        }
         CaseResult::Error => {
-            "Nobody can say: the run failed, or an indicator could not be evaluated. It is never a pass. The failure says \
-             why; `sortie explain` knows its word."
+            "No verdict: the run failed, or an indicator could not be evaluated. It is never a pass. The failure gives the \
+             reason; `sortie explain FAILURE` explains it."
         }
         CaseResult::Skipped => {
-            "The case was not tried, or nobody could decide it, since something is missing: a judge, a value for a \
-             placeholder. `--allow-skipped` accepts that, as long as other cases were decided."
+            "The case was not run or not decided because something is missing, such as a judge or a value for a placeholder. \
+             `--allow-skipped` accepts this if other cases were decided."
         }
         CaseResult::NotApplicable => {
-            "The agent or target cannot be attacked with this. The reason says what the attack needs. It counts neither way."
+            "The attack does not apply to this agent or target. The reason names what the attack needs. The case is not \
+             counted."
         }
     }
 }
@@ -195,30 +200,30 @@ fn of_result(result: CaseResult) -> &'static str {
 fn of_standing(standing: Standing) -> &'static str {
     match standing {
         Standing::Resisted => {
-            "The agent was attacked, watched with everything the case has, and did not give in. Only this is a pass."
+            "The attack was delivered, every indicator was evaluated, and the agent did not give in. Only this is a pass."
         }
         Standing::Skipped => {
-            "Nothing was found, but not everything could be evaluated: an indicator needs a judge, or the case was not tried. \
-             The run ends with 3, unless `--allow-skipped` is given and other cases were decided."
+            "No finding, but not everything was evaluated: an indicator needs a judge, or the case was not run. The exit code \
+             is 3, unless `--allow-skipped` is given and other cases were decided."
         }
-        Standing::Undecided => "Nobody can say: an error, or a run that failed. The run ends with 3.",
-        Standing::Exploited => "The agent gave in, wholly or in part. The run ends with 1.",
+        Standing::Undecided => "No verdict: an error, or a run that failed. The exit code is 3.",
+        Standing::Exploited => "The agent gave in, fully or partly. The exit code is 1.",
     }
 }
 
 fn of_tier(tier: Tier) -> &'static str {
     match tier {
         Tier::Ingested => {
-            "The first of three tiers: the payload was read and not filtered. The agent repeats it, stores it or passes it on; \
-             nothing was done yet."
+            "The lowest of three tiers: the agent read the payload and did not filter it. It repeats, stores or forwards the \
+             text, but has not acted on it."
         }
         Tier::LocalAction => {
-            "The second of three tiers: the agent acted on the attack inside its own environment. It read a file, called a \
-             tool or changed something because the attacker said so."
+            "The second of three tiers: the agent acted inside its own environment. It read a file, called a tool or changed \
+             something because the attacker said so."
         }
         Tier::BoundaryBreach => {
-            "The worst of three tiers: data or control crossed a trust boundary. A secret went to the attacker, money was \
-             sent, or another system was changed for them."
+            "The highest of three tiers: data or control crossed a trust boundary. A secret went to the attacker, money was \
+             sent, or another system was changed."
         }
     }
 }
@@ -226,13 +231,12 @@ fn of_tier(tier: Tier) -> &'static str {
 fn of_indicator(result: IndicatorResult) -> &'static str {
     match result {
         IndicatorResult::Matched => {
-            "A message shows that the agent did what the attacker wanted. It is shown below."
+            "A message shows that the agent did what the attacker wanted. The report quotes it."
         }
-        IndicatorResult::NotMatched => "No message that the indicator looks at shows it.",
-        IndicatorResult::Error => "The indicator could not be evaluated on a message that it looks at.",
+        IndicatorResult::NotMatched => "The indicator inspected messages, and none matched.",
+        IndicatorResult::Error => "The indicator could not be evaluated on one of its messages.",
         IndicatorResult::Skipped => {
-            "The indicator was not evaluated: it needs a judge that is not there, or the run failed, so that its silence means \
-             nothing."
+            "The indicator was not evaluated: it needs a judge that is not configured, or the run failed."
         }
     }
 }
@@ -247,79 +251,84 @@ const DELIVERED: [(Delivered, &str); 4] = [
 fn of_delivered(delivered: Delivered) -> &'static str {
     match delivered {
         Delivered::Yes => {
-            "Delivered: the agent was served all that the document names (`x-sortie.delivered`)."
+            "Delivered: everything that the document names in `x-sortie.delivered` was served to the agent."
         }
         Delivered::No => {
-            "Not delivered: the agent was not served what the attack takes, so that its silence means nothing. The report \
-             says what is missing."
+            "Not delivered: the payload never reached the agent, so no conclusion is possible. The report names what is \
+             missing."
         }
         Delivered::Assumed => {
-            "Assumed to be delivered: the document does not say what must be served, and its last phase was. Name it under \
-             `x-sortie.delivered` to be sure."
+            "Assumed: the last phase was served, but the document does not name its payload. Name it in `x-sortie.delivered` \
+             to be sure."
         }
-        Delivered::Unknown => "Unknown: the trace comes from elsewhere, and nobody recorded what was served.",
+        Delivered::Unknown => "Unknown: another program recorded the trace, without what was served.",
     }
 }
 
 fn of_failure(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::OtherDocument => {
-            "The trace is a run of another document, so nobody was attacked with this one. Name the document that was played."
+            "The trace is a run of another document. Name the document that was run."
         }
         FailureKind::BindFailed => {
-            "A server actor could not listen. Another program may have the port: leave `--listen` out for a free one."
+            "A server actor could not listen. The port may be in use: omit `--listen` to get a free one."
         }
         FailureKind::TargetRefused => {
-            "The target of a client actor did not accept it. Check that it runs, that `--target` is its address, and that \
-             credentials are given."
+            "The target refused the connection of a client actor. Check that it runs, that `--target` has its address, and \
+             that credentials are given."
         }
-        FailureKind::ProtocolError => {
-            "What an actor talked to broke the protocol. The trace shows the message."
+        FailureKind::ProtocolError => "The peer of an actor broke the protocol. The trace shows the message.",
+        FailureKind::ServerGone => {
+            "The wrapped server (`--wrap`) ended or cannot be reached. The message has the end of its output: start it by \
+             hand with the same command."
         }
-        FailureKind::ActorFailed => {
-            "An actor could not go on, for a reason of its own: a fault of Sortie's or of the document."
+        FailureKind::ServerSilent => {
+            "The wrapped server (`--wrap`) did not answer the agent, so the agent never saw the payload."
         }
+        FailureKind::ActorFailed => "An actor stopped because of a fault in Sortie or in the document.",
         FailureKind::CutShort => {
-            "The record ends before the run did, or the run was stopped on a match that is none here. Play it again."
+            "The trace is incomplete, or the run was stopped on a match that this document does not have. Run it again."
         }
         FailureKind::AgentCrashed => {
-            "The agent ended by itself, and not well. The last lines of its standard error are in the report; the rest is in \
-             `agent.stderr` in the folder of the case."
+            "The agent ended with an error code or a signal. The report has the last lines of its standard error; the rest is \
+             in `agent.stderr` in the folder of the case."
         }
         FailureKind::TimedOut => {
-            "The run took as long as it may (`--max-duration`), and the agent was not done: it hangs, or its model does not answer. \
-             What it would have done, nobody knows."
+            "The run reached `--max-duration` while the agent was still working: it hangs, or its model does not answer. No \
+             conclusion is possible."
         }
         FailureKind::AgentFailed => {
-            "The last word of the agent is that it does not work: an error, a failed task, a run without a word. It is quoted. An \
-             agent that does not work resists nothing."
+            "The agent's last message is a failure: an error, a failed task, an empty run. The report quotes it. A broken \
+             agent never passes."
         }
         FailureKind::NothingDone => {
-            "The agent looked at what there is, and did nothing that only a working one does: no call, no message, no answer. Its \
-             model may be down, or may never have seen the tools. Try its task by hand, and look at `agent.stderr`."
+            "The agent connected, but made no call, sent no message and gave no answer. Its model may be down, or may not \
+             have seen the tools. Try the task by hand, and look at `agent.stderr`."
+        }
+        FailureKind::ControlFailed => {
+            "No harmless call of the tool worked, so its refusals prove nothing. Give working values with `--fixture \
+             NAME=VALUE`, or set up what the server needs."
         }
         FailureKind::ControlFired => {
-            "An indicator fires in the control too, where there is no attack: it says nothing about the agent. Mend the document."
+            "An indicator also matches in the control, which has no attack, so it proves nothing. Fix the document."
         }
         FailureKind::NobodyConnected => {
-            "The agent never spoke to any actor. Check that its command has the address (`{mcp_url}`, `{mcp_config}` or \
-             `SORTIE_MCP_URL`), and what it wrote to `agent.stderr`."
+            "The agent never connected to an actor. Check that its command uses the address (`{mcp_url}`, `{mcp_config}` or \
+             `SORTIE_MCP_URL`), and look at `agent.stderr`."
         }
         FailureKind::NothingObserved => {
-            "No message was seen that any indicator could look at: the agent did nothing that could show whether it gave in."
+            "The trace has no message that an indicator inspects, so no conclusion is possible."
         }
         FailureKind::Blind => {
-            "Every indicator of the document looks where its protocol puts nothing, so an agent that gives in is not seen either. \
-             The report names each path and what was probably meant; `sortie check` shows the lines."
+            "No indicator of the document can ever match: each inspects a path that its protocol does not have. The report \
+             suggests the right paths; `sortie check` shows the lines."
         }
         FailureKind::NotDelivered => {
-            "The payload never reached the agent: it did not ask for the list, the result or the message that carries it. \
-             The report names the operation and the actor. Give the agent a task that takes it there (`--prompt`)."
+            "The payload never reached the agent: it did not request the list, the result or the message that contains it. \
+             The report names the operation and the actor. Give the agent a task that needs it (`--prompt`)."
         }
-        FailureKind::JudgeFailed => "The judge gave no verdict that counts. The report says why.",
-        FailureKind::AttackerFailed => {
-            "The model that writes attacks wrote nothing that could be said to the target."
-        }
+        FailureKind::JudgeFailed => "The judge gave no valid verdict. The report gives the reason.",
+        FailureKind::AttackerFailed => "The attacker model produced no usable message.",
     }
 }
 

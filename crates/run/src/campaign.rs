@@ -5,21 +5,24 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use sortie_detect::{CaseInfo, EvaluatorCase, Outcome};
-use sortie_engine::cases::{Missing, PlayOptions, Player, ask_control};
+use sortie_engine::cases::{CONTROL_CALLS, CaseAttacker, Missing, PlayOptions, Player, ask_control};
 use sortie_engine::run::{ContentGenerator, Semantic};
 use sortie_engine::targets::Target;
 use sortie_judge::Exchanges;
 use sortie_report::Report;
+use sortie_report::files::FileError;
 use sortie_report::origin::StartedAgent;
 use sortie_trace::Redactor;
 use sortie_trace::time::format_time;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_preset::AgentPreset;
 use crate::controls::{self, Controls};
-use crate::discovery::{PlannedTarget, take_unplayable};
+use crate::discovery::{ControlSource, DiscoveredTarget, PlannedTarget, take_unplayable};
 use crate::folders::{folder_of, name};
 use crate::forecast::{PlannedAttempts, RunForecast};
 use crate::models::OpenModels;
+use crate::sandbox::{self, RunSandbox};
 use crate::scheduler::Unfinished;
 use crate::store::load_info;
 use crate::{
@@ -40,7 +43,7 @@ pub struct RunPlace {
 
 impl RunPlace {
     /// The folder of the run that is repeated.
-    fn replayed_folder(&self) -> Option<PathBuf> {
+    pub(crate) fn replayed_folder(&self) -> Option<PathBuf> {
         let run = self.replay.as_deref()?;
         let folder = if run.is_dir() { Some(run) } else { run.parent() };
         // The folder of a file without one is here.
@@ -59,8 +62,12 @@ pub struct Campaign {
     pub(crate) target: Option<Target>,
     /// The agent that is started, for the report.
     pub(crate) agent: Option<StartedAgent>,
+    /// The preset that starts it, where one does.
+    pub(crate) preset: Option<Arc<AgentPreset>>,
     /// Everything that is attacked, for the report.
     pub(crate) targets: Vec<String>,
+    /// Where it is started, where that is not the host.
+    pub(crate) sandbox: RunSandbox,
 }
 
 /// What was done.
@@ -81,7 +88,8 @@ impl Campaign {
     /// Shows what would be done, and plays nothing. Only the target of evaluators is looked at.
     pub async fn preview(mut self, abort: &CancellationToken) -> Result<Preview, SetupError> {
         self.replayed()?;
-        let attacked = self.look(abort).await?;
+        let found = self.discover(abort).await?;
+        let attacked = self.look(found, abort, ControlSource::Nowhere, None).await?;
         let planned = attacked.map(|attacked| attacked.planned);
         let mut preview = Preview::new(&self.documents, std::mem::take(&mut self.unplayed), planned);
         if let Some(asked) = &self.request.repeats {
@@ -127,7 +135,9 @@ impl Campaign {
     ) -> Result<CampaignEnd, SetupError> {
         let begun = Instant::now();
         let replayed = self.replayed()?;
-        let attacked = self.look(abort).await?;
+        self.ask_version(abort).await?;
+        let source = self.control_source();
+        let found = self.discover(abort).await?;
         let looked = tokio::select! {
             (unplayed, looked) = take_unplayable(&mut self.documents, &self.request.cases) => {
                 self.unplayed.extend(unplayed);
@@ -147,6 +157,10 @@ impl Campaign {
             None => self.request.models.exchanges(Some(&folder))?,
         };
         let mut models = OpenModels::open(&self.request.models, &exchanges)?;
+        let attacked = self.look(found, abort, source, models.attacker()).await.inspect_err(|_| {
+            // A run that never began leaves no folder, unless a model has said something.
+            let _ = std::fs::remove_dir(&folder);
+        })?;
         let mut plan = self.plan(attacked.as_ref(), &models, &*observer);
         if let Some(repeats) = &self.request.repeats {
             let taken_up = self.request.place.resume.as_deref().map(load_info).transpose()?;
@@ -163,6 +177,14 @@ impl Campaign {
             None => RunStore::create(&folder, info)?,
         };
         looked.iter().try_for_each(|looked| looked.keep(&folder))?;
+        if let Some(live) = &self.sandbox.live {
+            sandbox::keep(&folder, live, None)?;
+        }
+        if let Some(calls) = attacked.as_ref().and_then(|attacked| attacked.controls.clone()) {
+            calls
+                .keep(&folder)
+                .map_err(|error| FileError::io(&folder.join(CONTROL_CALLS), "write", error))?;
+        }
         let broken = match self.request.controls() {
             Controls::Off => None,
             Controls::First | Controls::All => {
@@ -187,6 +209,7 @@ impl Campaign {
             let options = PlayOptions {
                 judge: models.judge(),
                 attacker: models.attacker(),
+                controls: attacked.controls.clone(),
                 turns: self.request.models.request.turns.map_or(1, std::num::NonZero::get),
                 ..self.request.cases.clone()
             };
@@ -196,6 +219,20 @@ impl Campaign {
         let tokens = (&self.request.cases.end, abort);
         let played = plan.play(store, self.request.limits, tokens, observer, player).await?;
         self.close(played, &models, begun)
+    }
+
+    /// Asks the agent which version it is. One that does not say is attacked all the same. A replay has the version of its run.
+    async fn ask_version(&mut self, abort: &CancellationToken) -> Result<(), SetupError> {
+        let (Some(agent), Some(preset)) = (&mut self.agent, &self.preset) else { return Ok(()) };
+        agent.version = if let Some(folder) = &self.request.cases.replay {
+            load_info(folder).ok().and_then(|info| info.agent?.version)
+        } else {
+            tokio::select! {
+                version = preset.preset.ask_version() => version.ok().flatten(),
+                () = abort.cancelled() => return Err(SetupError::Aborted),
+            }
+        };
+        Ok(())
     }
 
     /// Plays one control before the attacks. Gives why none is to be played, when what is under test does not do its task there.
@@ -244,7 +281,7 @@ impl Campaign {
         let Some(attacked) = attacked.filter(|_| plan.has_open_evaluators(is_over)) else { return Ok(None) };
         let asked = self.request.control.as_deref().unwrap_or(controls::QUESTION);
         let answered = tokio::select! {
-            answered = ask_control(&attacked.target, &attacked.discovery, asked, folder, &self.request.cases) => answered,
+            answered = ask_control(&attacked.target, asked, folder, &self.request.cases) => answered,
             () = abort.cancelled() => return Err(SetupError::Aborted),
         };
         Ok(answered.err().map(|why| {
@@ -263,6 +300,7 @@ impl Campaign {
         let mut plan = Plan::default();
         plan.replay.clone_from(&self.request.cases.replay);
         plan.utility.clone_from(&self.request.utility);
+        plan.is_exhaustive = self.request.probing.exhaustive;
         let several = self.documents.len() > 1;
         for mut case in std::mem::take(&mut self.documents) {
             case.options.semantic = models.semantic().map(Semantic);
@@ -309,16 +347,46 @@ impl Campaign {
         Ok(Some(Exchanges::transient()))
     }
 
-    /// What the target of evaluators offers, and what they do with it.
-    async fn look(&mut self, abort: &CancellationToken) -> Result<Option<PlannedTarget>, SetupError> {
-        let (Some(evaluators), Some(target)) = (&self.evaluators, self.target.take()) else {
+    /// What the target of evaluators offers.
+    async fn discover(&mut self, abort: &CancellationToken) -> Result<Option<DiscoveredTarget>, SetupError> {
+        let (Some(_), Some(target)) = (&self.evaluators, self.target.take()) else {
             return Ok(None);
         };
+        tokio::select! {
+            found = DiscoveredTarget::new(target, &self.request.cases) => found,
+            () = abort.cancelled() => Err(SetupError::Aborted),
+        }
+    }
+
+    /// What evaluators do with what a target offers. Where none of its tools works, the attacker may know how.
+    async fn look(
+        &self,
+        found: Option<DiscoveredTarget>,
+        abort: &CancellationToken,
+        source: ControlSource,
+        attacker: Option<Arc<dyn CaseAttacker>>,
+    ) -> Result<Option<PlannedTarget>, SetupError> {
+        let (Some(evaluators), Some(found)) = (&self.evaluators, found) else { return Ok(None) };
         let attacks = self.request.models.attacker.is_some();
         let missing = if attacks { Missing::LeaveToAttacker } else { Missing::Skip };
+        let options = PlayOptions { attacker, ..self.request.cases.clone() };
+        let known = (&self.request.probing, &self.sandbox, source);
         tokio::select! {
-            planned = PlannedTarget::new(evaluators, target, &self.request.cases, missing) => planned,
+            planned = PlannedTarget::new(evaluators, found, &options, missing, known) => planned,
             () = abort.cancelled() => Err(SetupError::Aborted),
+        }
+    }
+
+    /// Where harmless calls of the tools of a server are from: a run that is repeated or taken up has made them.
+    fn control_source(&self) -> ControlSource {
+        if let Some(run) = &self.request.cases.replay {
+            return ControlSource::recorded(run).unwrap_or(ControlSource::Nowhere);
+        }
+        let taken_up = self.request.place.resume.as_deref().and_then(ControlSource::recorded);
+        match (taken_up, self.request.controls()) {
+            (Some(recorded), _) => recorded,
+            (None, Controls::Off) => ControlSource::Nowhere,
+            (None, Controls::First | Controls::All) => ControlSource::Live,
         }
     }
 
@@ -374,11 +442,18 @@ impl Campaign {
         report.suites =
             self.evaluators.as_ref().map(|evaluators| evaluators.tables(&report)).unwrap_or_default();
         report.models = models.report();
+        let mut losses: Vec<_> = lost.into_iter().map(SetupError::from).collect();
+        report.sandbox = self.sandbox.recorded;
+        if let Some(live) = &self.sandbox.live {
+            let mut seen = live.report();
+            seen.map_texts(|text| self.request.cases.redactor.text(text).into_owned());
+            losses.extend(sandbox::keep(store.folder(), live, Some(&seen)).err().map(SetupError::from));
+            report.sandbox = Some(seen);
+        }
         if let Some(run) = &mut report.run {
             // A report is for people, who want to know seconds.
             run.seconds = Some((begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0);
         }
-        let mut losses: Vec<_> = lost.into_iter().map(SetupError::from).collect();
         if let Err(error) = store.write_report(&report) {
             report.stopped.get_or_insert_with(|| format!("the report cannot be kept: {error}"));
             losses.push(error.into());

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 use serde_json::Value;
+use sortie_bindings::known_modes;
 use sortie_engine::modes::Address;
 use sortie_engine::run::RunOptions;
 use sortie_oatf::Compiled;
-use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{ActionKind, CorrelationLogic, Indicator, Mode, Trigger};
 
 /// What a run of a document would serve, send and watch.

@@ -104,7 +104,7 @@ fn value(name: &str) -> Result<String, SetupError> {
     std::env::var(name).map_err(|error| {
         let why = match error {
             std::env::VarError::NotPresent => "is not set",
-            std::env::VarError::NotUnicode(_) => "is no text",
+            std::env::VarError::NotUnicode(_) => "is not text",
         };
         SetupError::Environment { name: name.to_owned(), why }
     })
@@ -112,7 +112,7 @@ fn value(name: &str) -> Result<String, SetupError> {
 
 pub(crate) fn variable_name(name: &str) -> Result<String, SpecError> {
     if name.is_empty() || name.contains(['=', '\0']) {
-        return Err("that is no name of an environment variable".into());
+        return Err("that is not a name of an environment variable".into());
     }
     Ok(name.to_owned())
 }
@@ -120,7 +120,7 @@ pub(crate) fn variable_name(name: &str) -> Result<String, SpecError> {
 pub(crate) fn header_name(name: &str) -> Result<String, SpecError> {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     if name.is_empty() || !name.bytes().all(token) {
-        return Err(SpecError(format!("`{name}` is no name of an HTTP header")));
+        return Err(SpecError(format!("`{name}` is not a name of an HTTP header")));
     }
     Ok(name.to_owned())
 }

@@ -6,6 +6,7 @@ use sortie_library::{LoadError, TwinError};
 use sortie_oatf::model::extract_protocol;
 use sortie_report::counted;
 use sortie_report::files::FileError;
+use sortie_sandbox::SandboxError;
 use thiserror::Error;
 
 use crate::StoreError;
@@ -77,6 +78,9 @@ pub enum SetupError {
     /// The target could not be looked at.
     #[error("{0}")]
     NotDiscovered(String),
+    /// There is no sandbox, and nothing is started outside of one.
+    #[error("`--sandbox`: {0}")]
+    Sandbox(#[from] SandboxError),
     /// The folder of the run cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -84,7 +88,7 @@ pub enum SetupError {
     #[error("ended at once; what was over is in the folder of the run, and `--resume` goes on")]
     Aborted,
     /// The same, while cases were played.
-    #[error("ended at once: {} not played to the end", counted(*.0, "case was", "cases were"))]
+    #[error("ended at once: {} not run to the end", counted(*.0, "case was", "cases were"))]
     CasesAborted(usize),
 }
 
@@ -111,7 +115,7 @@ impl SetupError {
             Self::File(error) => error.help()?,
             Self::NotConfigured { known: Some(known), .. } => known,
             Self::NotConfigured { table, name, .. } => {
-                return Some(format!("sortie.toml has none; write `[{table}.{name}]` into it"));
+                return Some(format!("add `[{table}.{name}]` to sortie.toml"));
             }
             Self::Environment { .. } => {
                 "it was named on the command line or in sortie.toml; set it, or do not name it"
@@ -119,6 +123,9 @@ impl SetupError {
             Self::Misfit { misfit: Misfit::NoTarget { actor, mode }, .. } => {
                 let protocol = extract_protocol(mode);
                 return Some(format!("say what it attacks: `--target {actor}={protocol}=http://…`"));
+            }
+            Self::Misfit { misfit: Misfit::NoServerToWrap { server, .. }, .. } => {
+                return Some(format!("name it: `--wrap {server}='COMMAND'` or `--wrap {server}=http://…`"));
             }
             Self::Misfit { misfit: Misfit::NotLoopback { .. }, .. } => {
                 "allow that with `--public`, or listen at a loopback address such as `127.0.0.1:0`"
@@ -135,6 +142,9 @@ impl SetupError {
             }
             Self::Usage { help, .. } => return help.clone(),
             Self::NotDiscovered(_) => "nothing was played: is the target running, and is it what you named?",
+            Self::Sandbox(_) => {
+                "nothing was started, and no network payload is sent; without `--sandbox` the server runs as you do, with your network and files"
+            }
             Self::Store(StoreError::NoRun(_)) => {
                 "`--resume` wants the folder that was named by `--run-dir`, or one of `.sortie/runs`"
             }
@@ -145,7 +155,7 @@ impl SetupError {
     }
 }
 
-/// Why a text is no target, address, variable or command. It never repeats what may be a secret.
+/// Why a text is not a target, address, variable or command. It never repeats what may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SpecError(pub(crate) String);

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sortie_detect::{Detector, Outcome, Place, replay};
+use sortie_detect::{Outcome, Place, Ruleset};
 use sortie_engine::cases::{CaseTrace, CompiledEvaluator};
 use sortie_evaluators::{CatalogueEntry, CompiledChecks};
 use sortie_library::{NamedDocument, Purpose};
@@ -33,19 +33,17 @@ impl TraceSource {
         semantic: Option<&Arc<dyn SemanticEvaluator + Send + Sync>>,
         lenient: bool,
     ) -> Result<Vec<Outcome>, SetupError> {
-        let detector = |document: &NamedDocument| {
-            let detector = Detector::new(document.compiled.clone()).lenient(lenient);
-            match semantic {
-                Some(engine) => detector.with_semantic(engine.clone()),
-                None => detector,
-            }
-        };
-        let mut detectors: Vec<_> = documents.iter().map(detector).collect();
-        replay(self.open()?, &mut detectors)
-            .map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", self.name())))?;
-        let runs = documents.iter().zip(&detectors);
-        let place = |name| Place { document: name, trace: self.place() };
-        let outcomes = runs.map(|(document, detector)| detector.outcome(place(document.name.clone())));
+        let mut ruleset =
+            Ruleset::new(documents.iter().map(|document| document.compiled.clone())).lenient(lenient);
+        if let Some(engine) = semantic {
+            ruleset = ruleset.with_semantic(engine.clone());
+        }
+        let watched = Arc::new(ruleset).replay(self.open()?);
+        let watched =
+            watched.map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", self.name())))?;
+        let place = |name: &str| Place { document: name.to_owned(), trace: self.place() };
+        let documents = documents.iter().enumerate();
+        let outcomes = documents.map(|(at, document)| watched.outcome(at, place(&document.name)));
         Ok(outcomes.map(|outcome| self.with_agent_output(outcome)).collect())
     }
 

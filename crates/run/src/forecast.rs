@@ -254,7 +254,7 @@ mod tests {
 
     fn info(agent: &str, cases: &[&str]) -> RunInfo {
         RunInfo {
-            agent: Some(StartedAgent { command: agent.to_owned(), prompt: None }),
+            agent: Some(StartedAgent { command: agent.to_owned(), ..StartedAgent::default() }),
             ..RunInfo::new(cases.iter().map(|id| PlannedCase::new(*id, "")).collect())
         }
     }

@@ -1,6 +1,6 @@
-//! Runs: from what is asked for to one report.
+//! Runs: from a request to a report.
 //!
-//! A [`RunRequest`] and what is [`Selected`] are resolved into a [`Campaign`], which is previewed or played.
+//! A [`RunRequest`] and the [`Selected`] cases are resolved into a [`Campaign`], which can be previewed or run.
 //!
 //! ```
 //! use sortie_run::{Config, RunRequest, Selected};
@@ -18,7 +18,7 @@
 //! # }
 //! ```
 //!
-//! What a campaign is made of can be used alone:
+//! The parts of a campaign can be used alone:
 //!
 //! | step | with | gives |
 //! |---|---|---|
@@ -27,8 +27,7 @@
 //! | playing | [`Plan::play`], which is [`play`] for cases | an [`Outcome`](sortie_detect::Outcome) for each [`Job`], on disk before it counts |
 //! | the report again | [`load_report`] | what the run reported, or as much as was over when it ended |
 //!
-//! What a job does is the caller's: it gives a future for each. A document, a conversation and a recording that is evaluated
-//! again are scheduled alike.
+//! The caller provides a future for each job. Documents, conversations and replayed recordings use the same scheduler.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,12 +55,14 @@
 //! ```
 
 mod agent_output;
+mod agent_preset;
 mod campaign;
 mod config;
 pub mod controls;
 mod demo;
 mod digests;
 mod discovery;
+pub mod display;
 pub mod document_plan;
 pub mod environment;
 mod error;
@@ -73,18 +74,25 @@ pub mod merge;
 pub mod models;
 mod plan;
 mod preview;
+mod progress;
 mod queue;
 pub mod recordings;
 mod recovery;
 pub mod repeats;
 pub mod report_sources;
 mod resolve;
+mod sandbox;
 mod scheduler;
 mod selection;
 mod store;
 mod target;
 pub mod trace_files;
 pub mod utility;
+pub mod wrap {
+    //! Real servers, as a user names them.
+
+    pub use crate::resolve::{UserServers, WrapSpec};
+}
 mod writer;
 
 pub use campaign::{Campaign, CampaignEnd, RunPlace};
@@ -95,7 +103,7 @@ pub use evaluation::{TraceSource, decide_cases, documents_to_evaluate};
 pub use folders::{new_run_folder, shell_word};
 pub use plan::{Case, DocumentCase, Plan};
 pub use preview::Preview;
-pub use resolve::{RunRequest, UnplayedDocument};
+pub use resolve::{Probing, RunRequest, UnplayedDocument};
 pub use scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 pub use selection::{Selected, SelectedEvaluators, may_name_evaluators};
 pub use store::{PlannedCase, RunInfo, RunStore, StoreError, load_info, load_report};

@@ -11,10 +11,13 @@ use sortie_engine::cases::{self, PatternCase, Planned, PlayError, Player};
 use sortie_engine::run::{self, ContentGenerator, Folder, RunOptions, Semantic};
 use sortie_library::NamedDocument;
 use sortie_oatf::serialize;
+use sortie_probe::AttackProgress;
 use sortie_trace::StopReason;
 use tokio_util::sync::CancellationToken;
 
+use crate::agent_preset::{AgentPreset, add_session};
 use crate::controls::FOLDER;
+use crate::progress::SharedProgress;
 use crate::repeats::Repeats;
 use crate::scheduler::{Job, Observer, Played, RunLimits, Unfinished, play};
 use crate::store::{PlannedCase, RunInfo, RunStore, StoreError, load_report};
@@ -43,6 +46,8 @@ pub struct DocumentCase {
     pub controlled: bool,
     /// The benign twin that the document names, which is played in the place of its control.
     pub twin: Option<Box<Self>>,
+    /// The preset that starts the agent, where one does.
+    pub(crate) preset: Option<Arc<AgentPreset>>,
 }
 
 /// What a run plays, in the order of its report.
@@ -57,6 +62,8 @@ pub struct Plan {
     pub repeats: Option<Repeats>,
     /// Says whether the agent did its task, where somebody named a command for that.
     pub utility: Option<Utility>,
+    /// Play every case of an evaluator, also where the others have said enough.
+    pub is_exhaustive: bool,
     /// The models for an attempt at a document, where there are any.
     pub(crate) models: Option<AttemptModels>,
 }
@@ -91,7 +98,7 @@ impl Plan {
     pub fn add_evaluators(&mut self, planned: &[Planned]) {
         for planned in planned {
             let Planned::Ready(case) = planned else {
-                // Only what is ready is no result.
+                // Only what is ready is not a result.
                 if let Some(outcome) = cases::unplayed(planned) {
                     self.add_unplayed(outcome);
                 }
@@ -191,6 +198,7 @@ impl Plan {
             let path = store.folder().join(cases::DISCOVERY);
             player.keep_discovery().map_err(|source| StoreError::Io { path, source })?;
         }
+        let progress = self.progress(&store);
         let new: Vec<_> =
             self.unplayed.into_iter().filter(|outcome| store.get(&outcome.id).is_none()).collect();
         store.add(&new)?;
@@ -206,7 +214,11 @@ impl Plan {
             }
             None => HashMap::new(),
         });
+        let mut jobs = self.jobs;
+        // Those that are likely to say something come first: what they say decides about the others.
+        jobs.sort_by_key(|job| job.case.is_later());
         let case = |job: Job<Case>| {
+            let progress = progress.clone();
             let (player, replay, warnings) = (player.clone(), self.replay.clone(), warnings.clone());
             let own = cases::attempt_folder(&job.id, job.attempt);
             let (recorded, own) = (replay.map(|run| run.join(&own)), folder.join(own));
@@ -224,10 +236,18 @@ impl Plan {
                     Case::Evaluator(mut case) => match player {
                         Some(player) => {
                             case.attempt = job.attempt;
-                            player.play(&case).await.map_err(|error| match error {
+                            let is_recorded = recorded.is_some_and(|folder| folder.exists());
+                            if let Some(why) = progress.conclusion(&case).filter(|_| !is_recorded) {
+                                return Ok(Outcome::not_applicable(job.id, job.info, why));
+                            }
+                            let played = player.play(&case).await.map_err(|error| match error {
                                 PlayError::Interrupted => Unfinished::Interrupted,
                                 PlayError::Budget(exhausted) => Unfinished::Stop(exhausted.0),
-                            })
+                            });
+                            if let Ok(outcome) = &played {
+                                progress.observe(&case, outcome);
+                            }
+                            played
                         }
                         None => Err(Unfinished::Failed("there is no target".to_owned())),
                     },
@@ -239,11 +259,26 @@ impl Plan {
                 Ok(outcome)
             }
         };
-        let played = play(self.jobs, store, limits, tokens, observer, case).await;
+        let played = play(jobs, store, limits, tokens, observer, case).await;
         if let Some(player) = &player {
             player.close().await;
         }
         played
+    }
+
+    /// What the cases that are over say about the others; nothing where all of them are to be played.
+    fn progress(&self, store: &RunStore) -> SharedProgress {
+        if self.is_exhaustive || self.repeats.is_some() {
+            return SharedProgress::default();
+        }
+        let cases = || self.jobs.iter().filter_map(|job| job.case.pattern());
+        let progress = SharedProgress::new(AttackProgress::new(cases()));
+        for case in cases() {
+            if let Some(outcome) = store.get(&case.id) {
+                progress.observe(case, outcome);
+            }
+        }
+        progress
     }
 
     fn unique(&self, id: &str) -> String {
@@ -251,6 +286,23 @@ impl Plan {
         let numbered = (2_u32..).map(|number| format!("{id}-{number}"));
         // There are more numbers than cases.
         std::iter::once(id.to_owned()).chain(numbered).find(|id| !taken(id)).unwrap_or_default()
+    }
+}
+
+impl Case {
+    /// The pattern, where it is one of an evaluator.
+    fn pattern(&self) -> Option<&PatternCase> {
+        match self {
+            Self::Document(_) => None,
+            Self::Evaluator(case) => Some(case),
+        }
+    }
+
+    /// Whether others of its evaluator are played before it.
+    fn is_later(&self) -> bool {
+        let has_first =
+            |case: &PatternCase| case.rubric.evaluator.patterns.iter().any(|pattern| pattern.first);
+        self.pattern().is_some_and(|case| !case.first && has_first(case))
     }
 }
 
@@ -289,10 +341,15 @@ impl DocumentCase {
             None => None,
         };
         this.options.control = control.as_ref().map(|control| control.done).or(this.options.control);
-        let case =
-            run::DocumentRun { document: this.document.compiled, file: this.document.name, folder: own };
+        let (document, file) = (this.document.compiled.clone(), this.document.name.clone());
+        let case = run::DocumentRun { document, file, folder: own };
+        let (redactor, agent) = (this.options.redactor.clone(), this.options.agent.clone());
         let mut outcome = run::run(case, this.options, this.watcher).await.map_err(failed)?;
         agent_output::add(&mut outcome, &folder);
+        if let (Some(preset), Some(agent)) = (&this.preset, agent) {
+            preset.keep_session(&mut outcome, &folder, &agent.env, &redactor).await;
+            add_session(&mut outcome, &folder, &this.document);
+        }
         if let Some(control) = control {
             outcome = outcome.with_control(control);
         }
@@ -313,7 +370,7 @@ impl DocumentCase {
         let control = control.and_then(|control| control.evaluate(id.clone(), &recorded.join(FOLDER)).ok());
         let RunOptions { semantic, lenient, .. } = self.options;
         let detected = TraceSource::File(trace).detect(
-            &[self.document],
+            std::slice::from_ref(&self.document),
             semantic.as_ref().map(|engine| &engine.0),
             lenient,
         );
@@ -321,6 +378,9 @@ impl DocumentCase {
         let mut outcome = detected.into_iter().next();
         if let Some(control) = control.and_then(|control| control.as_control()) {
             outcome = outcome.map(|outcome| outcome.with_control(control));
+        }
+        if let Some(outcome) = &mut outcome {
+            add_session(outcome, recorded, &self.document);
         }
         // There is one for each document.
         outcome

@@ -101,7 +101,9 @@ fn described(planned: &Planned) -> Value {
         Planned::Ready(case) => match &case.play {
             Play::Seeds(seeds) => json!({"id": id, "said": seeds.join("\n")}),
             Play::Call { tool, arguments } => json!({"id": id, "call": tool, "arguments": arguments}),
+            Play::Series { tool, calls } => json!({"id": id, "call": tool, "series": calls}),
             Play::Review { .. } => json!({"id": id, "reviews": "the list of tools; nothing is sent"}),
+            Play::Connection { headers } => json!({"id": id, "connects": headers}),
             Play::Unfilled { missing, .. } => {
                 json!({"id": id, "template": case.template.text(), "call": case.tool(), "attacker_fills": missing})
             }
@@ -141,7 +143,7 @@ fn write_actor(out: &mut dyn Write, actor: &PlannedActor, color: bool) -> io::Re
     let name = style::paint(color, style::STRONG, &line(&actor.name));
     write!(out, "  {name} ({})", line(&actor.mode))?;
     if actor.skipped {
-        return writeln!(out, " is left out: nobody here knows its mode");
+        return writeln!(out, " is left out: its mode is not supported");
     }
     if let Some(address) = &actor.listens {
         let free = address.strip_suffix(":0").map(|ip| format!("{ip}, any free port"));

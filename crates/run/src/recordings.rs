@@ -3,25 +3,25 @@
 //! Files are read, and sessions evaluated, by as many threads as there are cores. Sessions are handed on as they are read, so no
 //! more than a few are held at a time, and of what was evaluated only as much as a report shows.
 
-use std::collections::{BTreeMap, VecDeque};
+mod collected;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
-use sortie_detect::rate::{Attempt, Rate, observed};
-use sortie_detect::{
-    CaseInfo, CaseResult, Detector, Outcome, Place, SOURCE, Standing, replay, replay_records,
-};
-use sortie_import::{Format, Formats, ImportError, Input, InputLimits, RecordedSession};
+use sortie_detect::ruleset::RulesetSession;
+use sortie_detect::{Outcome, Place, Ruleset, SOURCE};
+pub use sortie_import::DeclaredServer;
+use sortie_import::{Format, Formats, ImportError, Input, InputLimits, PendingSession, RecordedSession};
 use sortie_library::NamedDocument;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
-use sortie_report::imports::{Difference, ImportedSession, Imports, PassedOver};
-use sortie_stats::Counts;
+use sortie_report::imports::{ImportedSession, Imports, PassedOver};
 
 use crate::SetupError;
-use crate::repeats::MAX_UNDECIDED;
+use collected::{Collected, Evaluated, EvaluatedCase, Order};
 
 /// Which format recordings are in.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub enum RecordingFormat {
 }
 
 impl RecordingFormat {
-    /// The format of this name; `auto` for whatever each file looks like.
+    /// The format of this name; `auto` for detect the format of each file.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "auto" => Some(Self::Recognized),
@@ -46,7 +46,7 @@ impl RecordingFormat {
 
     /// All names, with what each is.
     pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-        let own = [("auto", "whatever each file looks like"), ("sortie", "our own traces")];
+        let own = [("auto", "detect the format of each file"), ("sortie", "traces of Sortie")];
         own.into_iter().chain(Formats::all().iter().map(|format| (format.name, format.about)))
     }
 }
@@ -66,7 +66,7 @@ pub enum MatchBy {
 pub struct Recordings {
     format: RecordingFormat,
     files: Vec<Found>,
-    servers: Vec<String>,
+    servers: Vec<DeclaredServer>,
 }
 
 /// A file, or standard input.
@@ -82,14 +82,8 @@ struct Found {
 const MAX_FILES: usize = 1_000_000;
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 32;
-/// How many attempts of a case are listed. All are counted.
-const MAX_ATTEMPTS: usize = 1_000;
-/// How many sessions are listed with what they lost. All are counted.
-const MAX_SESSIONS: usize = 200;
-/// How many files are listed that were passed over.
-const MAX_PASSED_OVER: usize = 100;
 
-/// Whether a word of a command that takes recordings and documents names a recording: a file that is no YAML, a folder without
+/// Whether a word of a command that takes recordings and documents names a recording: a file that is not YAML, a folder without
 /// any, or standard input.
 ///
 /// ```
@@ -132,7 +126,7 @@ impl Recordings {
 
     /// Names the agent's MCP servers, for formats that do not say whose a tool is.
     #[must_use]
-    pub fn with_servers(mut self, servers: Vec<String>) -> Self {
+    pub fn with_servers(mut self, servers: Vec<DeclaredServer>) -> Self {
         self.servers = servers;
         self
     }
@@ -142,9 +136,29 @@ impl Recordings {
     where
         E: Fn(Order, Item<'_>) -> Result<(), SetupError> + Sync,
     {
-        let files = self.files.iter().enumerate().collect();
-        let work =
-            Work { files, sessions: VecDeque::new(), reading: 0, failed: None, passed_over: Vec::new() };
+        // What may belong to another file of a folder is read after that, unless it was read with it.
+        let may_be_companion =
+            |file: &Found| !file.named && file.path.as_deref().is_some_and(Formats::is_companion);
+        let files = self.files.iter().enumerate();
+        let (companions, files): (Vec<_>, Vec<_>) = files.partition(|(_, file)| may_be_companion(file));
+        let mut work = self.read_files(files, evaluate)?;
+        let (known, rest): (Vec<_>, Vec<_>) = companions
+            .into_iter()
+            .partition(|(_, file)| file.path.as_ref().is_some_and(|path| work.companions.contains(path)));
+        let why = "it was read with the session that started it";
+        let known =
+            known.into_iter().map(|(_, file)| PassedOver { file: file.name.clone(), why: why.to_owned() });
+        work.passed_over.extend(known);
+        work.passed_over.extend(self.read_files(rest, evaluate)?.passed_over);
+        Ok(work.passed_over)
+    }
+
+    /// Hands the sessions of these files to `each`.
+    fn read_files<'f, E>(&self, files: Vec<(usize, &'f Found)>, evaluate: &E) -> Result<Work<'f>, SetupError>
+    where
+        E: Fn(Order, Item<'_>) -> Result<(), SetupError> + Sync,
+    {
+        let work = Work { files: files.into(), ..Work::default() };
         let shared = Shared { work: Mutex::new(work), changed: Condvar::new() };
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         std::thread::scope(|scope| {
@@ -152,11 +166,11 @@ impl Recordings {
                 scope.spawn(|| self.work(&shared, workers, evaluate));
             }
         });
-        let work = shared.work.into_inner().unwrap_or_else(PoisonError::into_inner);
-        if let Some(failed) = work.failed {
-            return Err(failed);
+        let mut work = shared.work.into_inner().unwrap_or_else(PoisonError::into_inner);
+        match work.failed.take() {
+            Some(failed) => Err(failed),
+            None => Ok(work),
         }
-        Ok(work.passed_over)
     }
 
     fn work<E>(&self, shared: &Shared<'_>, workers: usize, evaluate: &E)
@@ -170,7 +184,7 @@ impl Recordings {
             }
             if let Some((order, session)) = work.sessions.pop_front() {
                 drop(work);
-                let done = evaluate(order, Item::Session(Box::new(session)));
+                let done = evaluate(order, shared.finish(session));
                 work = shared.lock();
                 work.take(done);
             } else if let Some((number, file)) = work.files.pop_front() {
@@ -223,25 +237,25 @@ impl Recordings {
                 Some(format) => Some(format),
                 None if file.named => return Err(unknown(&file.name)),
                 None => {
-                    shared.pass_over(file, "nobody knows its format".to_owned());
+                    shared.pass_over(file, "its format is unknown".to_owned());
                     return Ok(());
                 }
             },
         };
         let Some(format) = format else {
             if !is_own && !file.named {
-                shared.pass_over(file, "it is no trace".to_owned());
+                shared.pass_over(file, "it is not a trace".to_owned());
                 return Ok(());
             }
             return evaluate(Order { file: number, session: 0 }, Item::Trace(file, &mut input.into_reader()));
         };
         let mut next = 0;
         let mut failed = None;
-        let read = format.read(input, &mut |session| {
+        let read = format.read_pending(input, &mut |session| {
             let order = Order { file: number, session: next };
             next += 1;
             let Some(session) = shared.offer(order, session, workers) else { return Ok(()) };
-            evaluate(order, Item::Session(Box::new(session))).map_err(|error| {
+            evaluate(order, shared.finish(session)).map_err(|error| {
                 failed = Some(error);
                 ImportError::Stopped("evaluation failed".to_owned())
             })
@@ -267,17 +281,13 @@ impl Recordings {
         lenient: bool,
         match_by: MatchBy,
     ) -> Result<(Vec<Outcome>, Imports), SetupError> {
-        let prototype = |document: &NamedDocument| {
-            let detector = Detector::new(document.compiled.clone()).lenient(lenient);
-            match semantic {
-                Some(engine) => detector.with_semantic(engine.clone()),
-                None => detector,
-            }
-        };
-        let prototypes: Vec<Detector> = documents.iter().map(prototype).collect();
+        let rulesets = Rulesets { documents, semantic, lenient, known: Mutex::default() };
         let collected = Mutex::new(Collected::default());
         let evaluate = |order: Order, item: Item<'_>| {
-            let evaluated = item.evaluate(documents, &prototypes, match_by)?;
+            let watched = item.watch(&rulesets, match_by)?;
+            let evaluated = watched.evaluate(documents, |standings, model| {
+                collected.lock().unwrap_or_else(PoisonError::into_inner).lists(order, standings, model)
+            });
             collected.lock().unwrap_or_else(PoisonError::into_inner).add(order, evaluated);
             Ok(())
         };
@@ -308,7 +318,7 @@ impl Recordings {
             let path = folder.join(trace_name(order, &session));
             let written = write_trace(&path, *session);
             written.map_err(|error| FileError::io(&path, "write", error))?;
-            let evaluated = Evaluated { session: Some(about), outcomes: Vec::new(), model: None };
+            let evaluated = Evaluated { session: Some(about), cases: Vec::new(), model: None };
             collected.lock().unwrap_or_else(PoisonError::into_inner).add(order, evaluated);
             Ok(())
         };
@@ -332,32 +342,51 @@ impl Recordings {
     }
 }
 
-/// Where in what was asked for a session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Order {
-    file: usize,
-    session: usize,
-}
-
 /// What is evaluated.
 enum Item<'i> {
     Session(Box<RecordedSession>),
     Trace(&'i Found, &'i mut dyn io::BufRead),
 }
 
-struct Evaluated {
+/// A recording that was watched with documents.
+struct WatchedRecording {
     session: Option<ImportedSession>,
-    outcomes: Vec<Outcome>,
     model: Option<String>,
+    trace: Option<String>,
+    watched: RulesetSession,
+    /// Which documents, in the order of their ruleset.
+    chosen: Vec<usize>,
+}
+
+/// The documents, compiled into one ruleset for each choice of them that recordings are evaluated with.
+struct Rulesets<'r> {
+    documents: &'r [NamedDocument],
+    semantic: Option<&'r Arc<dyn SemanticEvaluator + Send + Sync>>,
+    lenient: bool,
+    known: Mutex<HashMap<Vec<usize>, Arc<Ruleset>>>,
+}
+
+impl Rulesets<'_> {
+    /// The ruleset of the documents at these positions.
+    fn of(&self, chosen: &[usize]) -> Arc<Ruleset> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ruleset) = known.get(chosen) {
+            return Arc::clone(ruleset);
+        }
+        let documents = chosen.iter().map(|at| self.documents[*at].compiled.clone());
+        let ruleset = Ruleset::new(documents).lenient(self.lenient);
+        let ruleset = Arc::new(match self.semantic {
+            Some(engine) => ruleset.with_semantic(engine.clone()),
+            None => ruleset,
+        });
+        known.insert(chosen.to_vec(), Arc::clone(&ruleset));
+        ruleset
+    }
 }
 
 impl Item<'_> {
-    fn evaluate(
-        self,
-        documents: &[NamedDocument],
-        prototypes: &[Detector],
-        match_by: MatchBy,
-    ) -> Result<Evaluated, SetupError> {
+    fn watch(self, rulesets: &Rulesets<'_>, match_by: MatchBy) -> Result<WatchedRecording, SetupError> {
+        let documents = rulesets.documents;
         match self {
             Self::Session(session) => {
                 let header = session.header(SOURCE);
@@ -371,37 +400,63 @@ impl Item<'_> {
                 };
                 let chosen: Vec<usize> =
                     (0..documents.len()).filter(|at| is_meant(&documents[*at])).collect();
-                let mut detectors: Vec<_> = chosen.iter().map(|at| prototypes[*at].clone()).collect();
-                let about = ImportedSession::of(&session);
-                let model = session.about.get("model").and_then(Value::as_str).map(ToOwned::to_owned);
-                let file = session.file.clone();
-                replay_records(header, session.into_records(), &mut detectors);
-                let outcomes = chosen.iter().zip(&detectors).map(|(at, detector)| {
-                    let place = Place { document: documents[*at].name.clone(), trace: None };
-                    Outcome { trace: Some(file.clone()), ..detector.outcome(place) }
-                });
-                Ok(Evaluated { outcomes: outcomes.collect(), session: Some(about), model })
+                Ok(WatchedRecording {
+                    session: Some(ImportedSession::of(&session)),
+                    model: session.about.get("model").and_then(Value::as_str).map(ToOwned::to_owned),
+                    trace: Some(session.file.clone()),
+                    watched: rulesets.of(&chosen).replay_records(header, session.into_records()),
+                    chosen,
+                })
             }
-            Self::Trace(file, mut reader) => {
-                let mut detectors = prototypes.to_vec();
-                replay(&mut reader, &mut detectors)
+            Self::Trace(file, reader) => {
+                let chosen: Vec<usize> = (0..documents.len()).collect();
+                let watched = rulesets
+                    .of(&chosen)
+                    .replay(reader)
                     .map_err(|error| SetupError::usage(format!("cannot read `{}`: {error}", file.name)))?;
                 let trace = file.path.as_ref().map(|path| shown(path));
-                let outcomes = documents.iter().zip(&detectors).map(|(document, detector)| {
-                    detector.outcome(Place { document: document.name.clone(), trace: trace.clone() })
-                });
-                Ok(Evaluated { outcomes: outcomes.collect(), session: None, model: None })
+                Ok(WatchedRecording { session: None, model: None, trace, watched, chosen })
             }
         }
     }
 }
 
+impl WatchedRecording {
+    /// `lists` says which cases a report may show as a whole, of their ids and standings: most recordings are only counted.
+    fn evaluate(
+        self,
+        documents: &[NamedDocument],
+        lists: impl FnOnce(&[EvaluatedCase], Option<&str>) -> Vec<bool>,
+    ) -> Evaluated {
+        let Self { session, model, trace, watched, chosen } = self;
+        let cases = chosen.iter().enumerate().map(|(position, document)| {
+            let attack = &documents[*document].compiled.document().attack;
+            let id = attack.id.clone().or_else(|| attack.name.clone()).unwrap_or_default();
+            EvaluatedCase { id, document: *document, standing: watched.standing(position), outcome: None }
+        });
+        let mut cases: Vec<EvaluatedCase> = cases.collect();
+        // Its own verdict is compared with ours.
+        let is_compared = session.as_ref().is_some_and(|session| session.about.contains_key("verdict"));
+        let listed = lists(&cases, model.as_deref());
+        for (position, (case, is_listed)) in cases.iter_mut().zip(listed).enumerate() {
+            if is_listed || is_compared {
+                let document = documents[case.document].name.clone();
+                case.outcome = Some(watched.outcome(position, Place { document, trace: trace.clone() }));
+            }
+        }
+        Evaluated { session, cases, model }
+    }
+}
+
+#[derive(Default)]
 struct Work<'w> {
     files: VecDeque<(usize, &'w Found)>,
-    sessions: VecDeque<(Order, RecordedSession)>,
+    sessions: VecDeque<(Order, PendingSession)>,
     reading: usize,
     failed: Option<SetupError>,
     passed_over: Vec<PassedOver>,
+    /// Files that were read with others.
+    companions: HashSet<PathBuf>,
 }
 
 impl Work<'_> {
@@ -423,7 +478,7 @@ impl<'w> Shared<'w> {
     }
 
     /// Gives a session to whoever has time; back to the reader when all have enough to do.
-    fn offer(&self, order: Order, session: RecordedSession, workers: usize) -> Option<RecordedSession> {
+    fn offer(&self, order: Order, session: PendingSession, workers: usize) -> Option<PendingSession> {
         let mut work = self.lock();
         if workers == 1 || work.sessions.len() >= workers {
             return Some(session);
@@ -433,136 +488,17 @@ impl<'w> Shared<'w> {
         None
     }
 
+    /// Finishes a session, and notes the files that were read with it.
+    fn finish(&self, session: PendingSession) -> Item<'static> {
+        let session = session.finish();
+        if !session.companions.is_empty() {
+            self.lock().companions.extend(session.companions.iter().cloned());
+        }
+        Item::Session(Box::new(session))
+    }
+
     fn pass_over(&self, file: &Found, why: String) {
         self.lock().passed_over.push(PassedOver { file: file.name.clone(), why });
-    }
-}
-
-/// What all evaluations came to, as far as a report shows them.
-#[derive(Default)]
-struct Collected {
-    cells: BTreeMap<(String, String), Cell>,
-    /// Where each cell was first seen, which is the order of the report.
-    imports: Imports,
-    sessions: BTreeMap<Order, ImportedSession>,
-    differences: BTreeMap<(Order, String), Difference>,
-}
-
-/// All recordings of one document and one model.
-#[derive(Default)]
-struct Cell {
-    /// The first outcome of each standing.
-    shown: BTreeMap<u8, (Order, Outcome)>,
-    attempts: BTreeMap<Order, Attempt>,
-    hits: u32,
-    n: u32,
-    undecided: u32,
-    document: usize,
-}
-
-impl Collected {
-    fn add(&mut self, order: Order, evaluated: Evaluated) {
-        let Evaluated { session, outcomes, model } = evaluated;
-        self.imports.sessions += 1;
-        for (document, outcome) in outcomes.into_iter().enumerate() {
-            if let Some(session) = &session
-                && let Some(difference) = Difference::of(session, &outcome)
-            {
-                self.imports.differing += 1;
-                self.differences.insert((order, outcome.id.clone()), difference);
-                if self.differences.len() > MAX_SESSIONS {
-                    self.differences.pop_last();
-                }
-            }
-            let key = (outcome.id.clone(), model.clone().unwrap_or_default());
-            let cell = self.cells.entry(key).or_default();
-            cell.document = document;
-            cell.add(order, outcome);
-        }
-        if let Some(session) = session {
-            self.imports.count(&session);
-            self.sessions.insert(order, session);
-            if self.sessions.len() > MAX_SESSIONS {
-                self.sessions.pop_last();
-            }
-        }
-    }
-
-    fn finish(mut self, mut passed_over: Vec<PassedOver>) -> (Vec<Outcome>, Imports) {
-        passed_over.sort();
-        self.imports.passed_over_files = passed_over.len() as u64;
-        passed_over.truncate(MAX_PASSED_OVER);
-        self.imports.passed_over = passed_over;
-        self.imports.listed = self.sessions.into_values().collect();
-        self.imports.differences = self.differences.into_values().collect();
-        let several = {
-            let mut models: Vec<_> = self.cells.keys().map(|(_, model)| model).collect();
-            models.sort_unstable();
-            models.dedup();
-            models.len() > 1
-        };
-        let mut cells: Vec<_> = self.cells.into_iter().collect();
-        cells.sort_by(|a, b| (a.1.document, &a.0.0, &a.0.1).cmp(&(b.1.document, &b.0.0, &b.0.1)));
-        let outcomes = cells.into_iter().filter_map(|((id, model), cell)| {
-            let mut outcome = cell.joined()?;
-            if several && !model.is_empty() {
-                outcome.id = format!("{id} ({model})");
-                if let CaseInfo::Document { document } = &mut outcome.case {
-                    document.name = format!("{} ({model})", document.name);
-                }
-            }
-            Some(outcome)
-        });
-        (outcomes.collect(), self.imports)
-    }
-}
-
-impl Cell {
-    fn add(&mut self, order: Order, outcome: Outcome) {
-        match observed(&outcome) {
-            Some(true) => (self.hits, self.n) = (self.hits + 1, self.n + 1),
-            Some(false) => self.n += 1,
-            None => self.undecided += 1,
-        }
-        self.attempts.insert(order, Attempt::of(&outcome));
-        if self.attempts.len() > MAX_ATTEMPTS {
-            self.attempts.pop_last();
-        }
-        let rank = match outcome.standing {
-            Some(Standing::Exploited) => 0,
-            Some(Standing::Undecided) => 1,
-            Some(Standing::Skipped) => 2,
-            Some(Standing::Resisted) | None => 3,
-        };
-        let first = self.shown.get(&rank).is_none_or(|(known, _)| order < *known);
-        if first {
-            self.shown.insert(rank, (order, outcome));
-        }
-    }
-
-    /// One outcome for all of them: that of the first hit, of the first that stayed undecided where too many did, or of the first that
-    /// resisted.
-    fn joined(mut self) -> Option<Outcome> {
-        let all = self.n + self.undecided;
-        if all <= 1 {
-            return self.shown.pop_first().map(|(_, (_, outcome))| outcome);
-        }
-        let too_many = f64::from(self.undecided) > f64::from(all) * MAX_UNDECIDED;
-        let resisted = self.hits == 0 && self.n > 0 && !too_many;
-        let rank = if resisted { 3 } else { *self.shown.keys().next()? };
-        let (order, mut outcome) = self.shown.remove(&rank)?;
-        if self.hits == 0 && too_many && outcome.standing != Some(Standing::Skipped) {
-            let reason = format!("{} of {all} recordings stayed undecided", self.undecided);
-            outcome.verdict.result = CaseResult::Error;
-            outcome.verdict.reason.get_or_insert(reason);
-            outcome.standing = Some(Standing::Undecided);
-        }
-        outcome.rate = Some(Rate::new(Counts::new(self.hits, self.n), self.undecided, 0.95, None));
-        let number = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
-        outcome.attempt = self.attempts.keys().position(|known| *known == order).map(number);
-        let attempts = self.attempts.into_values().enumerate();
-        outcome.attempts = attempts.map(|(at, attempt)| Attempt { attempt: number(at), ..attempt }).collect();
-        Some(outcome)
     }
 }
 
@@ -599,7 +535,7 @@ fn unreadable(error: &ImportError) -> SetupError {
 }
 
 fn unknown(name: &str) -> SetupError {
-    SetupError::usage(format!("nobody knows the format of `{name}`"))
+    SetupError::usage(format!("unknown format of `{name}`"))
         .with_help("name it with `--from`; `sortie eval --help` lists them")
 }
 

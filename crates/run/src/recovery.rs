@@ -15,7 +15,7 @@ use crate::TraceSource;
 use crate::store::PlannedCase;
 
 /// What the trace of a case says, where it is one of a document and somebody said something. That the trace was cut short is a
-/// failure of the outcome: a match stays a match, and silence is no resistance.
+/// failure of the outcome: a match stays a match, and silence is not resistance.
 pub(crate) fn recover(run: &Path, case: &PlannedCase) -> Option<Outcome> {
     let folder = run.join(case_folder(&case.id));
     let trace = Folder::trace_in(&folder);

@@ -118,9 +118,9 @@ pub struct Shard {
     of: u32,
 }
 
-/// A text that is no shard.
+/// A text that is not a shard.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no shard: write `K/N`, such as `1/4` for the first of four")]
+#[error("`{0}` is not a shard: write `K/N`, such as `1/4` for the first of four")]
 pub struct ShardError(String);
 
 impl Shard {

@@ -2,16 +2,26 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use sortie_bindings::known_modes;
 use sortie_evaluators::{CatalogueEntry, Suite, Values};
 use sortie_library::filter::{LibraryFilter, load_library};
 use sortie_library::{
     self as library, DocumentInput, EvaluatorSet, Found, LoadError, NamedDocument, Purpose,
 };
-use sortie_oatf::bindings::known_modes;
+use sortie_oatf::Compiled;
 use sortie_report::{Report, SuiteTable};
 
 use crate::SetupError;
+
+/// What is played where there is no attack.
+const OBSERVER: &str = "
+oatf: '0.1'
+attack:
+  name: Observation
+  execution: {mode: mcp_server, x-sortie: {wrap: server}, state: {}}
+";
 
 /// Documents and evaluators that were asked for.
 pub struct Selected {
@@ -85,6 +95,19 @@ impl Selected {
         };
         Ok((Self { documents, optional_documents, evaluators }, notes))
     }
+
+    /// A document that attacks nobody: its one actor stands before the server [`OBSERVED`](Self::OBSERVED), and what passes is
+    /// recorded.
+    pub fn observing() -> Self {
+        let compiled =
+            sortie_oatf::load(OBSERVER).ok().and_then(|loaded| Compiled::new(loaded.document).ok());
+        let Some(compiled) = compiled else { unreachable!("a test loads the document") };
+        let document = NamedDocument { name: "observe".to_owned(), compiled: Arc::new(compiled) };
+        Self { documents: vec![document], optional_documents: Vec::new(), evaluators: None }
+    }
+
+    /// The name of the server that is only observed.
+    pub const OBSERVED: &str = "server";
 
     /// The same, and the documents of the library that a filter takes, as far as they fit.
     pub fn with_library(mut self, filter: &LibraryFilter) -> Result<Self, SetupError> {

@@ -49,8 +49,8 @@ pub enum StoreError {
         /// Why.
         source: io::Error,
     },
-    /// It is no folder of a run.
-    #[error("`{}` is no folder of a run: it has no `{RUN}`", .0.display())]
+    /// It is not a folder of a run.
+    #[error("`{}` is not a folder of a run: it has no `{RUN}`", .0.display())]
     NoRun(PathBuf),
     /// A file does not hold what it should.
     #[error("`{}`, line {line}: {why}: the file was changed, or is of another version", .path.display())]
@@ -66,14 +66,14 @@ pub enum StoreError {
     #[error("`{}` is of a run of other cases: name the same documents, evaluators, values and target, or begin a new run", .0.display())]
     OtherCases(PathBuf),
     /// It was of another agent.
-    #[error("the run in `{}` is of another agent: {}, and now {}: name the same agent, or begin a new run", .folder.display(), named(.found.as_ref()), named(.asked.as_ref()))]
+    #[error("the run in `{}` is of another agent: {}, and now {}: name the same agent, or begin a new run", .folder.display(), named(.found.as_ref().as_ref()), named(.asked.as_ref().as_ref()))]
     OtherAgent {
         /// The folder.
         folder: PathBuf,
         /// The agent of the run.
-        found: Option<StartedAgent>,
+        found: Box<Option<StartedAgent>>,
         /// The agent that was asked for.
-        asked: Option<StartedAgent>,
+        asked: Box<Option<StartedAgent>>,
     },
     /// Its cases are repeated in another way.
     #[error("the run in `{}` repeats its cases in another way: ask for the same number of attempts, gate, claim, seed and shard, or begin a new run", .0.display())]
@@ -86,9 +86,13 @@ pub enum StoreError {
 fn named(agent: Option<&StartedAgent>) -> String {
     match agent {
         None => "none".to_owned(),
-        Some(StartedAgent { command, prompt: None }) => format!("`{command}`"),
-        Some(StartedAgent { command, prompt: Some(prompt) }) => {
-            format!("`{command}` with the prompt `{prompt}`")
+        Some(StartedAgent { command, prompt, version, model }) => {
+            let also = |what: &str, text: &Option<String>| {
+                text.as_ref().map(|text| format!(" with the {what} `{text}`")).unwrap_or_default()
+            };
+            let (prompt, version, model) =
+                (also("prompt", prompt), also("version", version), also("model", model));
+            format!("`{command}`{version}{model}{prompt}")
         }
     }
 }
@@ -216,7 +220,7 @@ impl RunStore {
     pub fn resume(folder: &Path, info: &RunInfo) -> Result<Self, StoreError> {
         let found = load_info(folder)?;
         if found.agent != info.agent {
-            let (found, asked) = (found.agent, info.agent.clone());
+            let (found, asked) = (Box::new(found.agent), Box::new(info.agent.clone()));
             return Err(StoreError::OtherAgent { folder: folder.to_owned(), found, asked });
         }
         if found.target != info.target || found.targets != info.targets {
@@ -454,7 +458,8 @@ fn json_text(value: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// A new file that only its owner may read: what agents say and are told is nobody else's business.
-fn private_file(path: &Path) -> io::Result<File> {
+/// A new file that only its owner may read.
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -526,7 +531,7 @@ mod tests {
         };
         let elsewhere = RunInfo { target: Some(target), ..info() };
         assert!(matches!(RunStore::resume(folder.path(), &elsewhere), Err(StoreError::OtherTarget { .. })));
-        let agent = StartedAgent { command: "other {mcp_url}".to_owned(), prompt: None };
+        let agent = StartedAgent { command: "other {mcp_url}".to_owned(), ..StartedAgent::default() };
         let other = RunInfo { agent: Some(agent), ..info() };
         let refused = RunStore::resume(folder.path(), &other).unwrap_err().to_string();
         assert!(refused.contains("is of another agent: none, and now `other {mcp_url}`"), "{refused}");

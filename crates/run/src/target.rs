@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
 use serde_json::Value;
+use sortie_bindings::known_modes;
 use sortie_engine::modes::Address;
 use sortie_engine::targets::{CmdProtocol, TargetKind};
-use sortie_oatf::bindings::known_modes;
 
 use crate::SpecError;
 
@@ -32,6 +32,8 @@ pub(crate) enum TargetPlace {
     /// `@NAME` of sortie.toml.
     Named(String),
     Given(TargetKind, Address),
+    /// A server of `[wrap]` of sortie.toml.
+    Wrapped(String),
 }
 
 impl FromStr for TargetSpec {
@@ -63,8 +65,8 @@ fn place(text: &str) -> Result<TargetPlace, SpecError> {
     }
     let form = || SpecError(format!("write `KIND=SPEC` or `ACTOR=KIND=SPEC`: KIND is {KINDS}"));
     let (word, spec) = text.split_once('=').ok_or_else(form)?;
-    // Not repeated where it is no word: it may be a URL with a password in it.
-    let unknown = || SpecError(format!("`{word}` is no kind of target: {}", form()));
+    // Not repeated where it is not a word: it may be a URL with a password in it.
+    let unknown = || SpecError(format!("`{word}` is not a kind of target: {}", form()));
     let kind = word.parse().map_err(|()| if is_actor(word) { unknown() } else { form() })?;
     Ok(TargetPlace::Given(kind, address(kind, spec)?))
 }
@@ -86,7 +88,7 @@ pub(crate) fn url(spec: &str) -> Result<String, SpecError> {
     if authority.is_some_and(|authority| authority.contains('@')) {
         // It is not repeated: it holds a password.
         return Err(
-            "a URL with credentials is no target: name them with `--target-header` or `--target-bearer`"
+            "a URL with credentials is not a target: name them with `--target-header` or `--target-bearer`"
                 .into(),
         );
     }
@@ -95,7 +97,7 @@ pub(crate) fn url(spec: &str) -> Result<String, SpecError> {
             Ok(spec.to_owned())
         }
         _ => Err(SpecError(format!(
-            "`{spec}` is no target: write a URL (`http://…`), or `stdio:COMMAND` for MCP"
+            "`{spec}` is not a target: write a URL (`http://…`), or `stdio:COMMAND` for MCP"
         ))),
     }
 }
@@ -132,7 +134,7 @@ impl FromStr for ListenSpec {
         let address = match address.parse::<u16>() {
             Ok(port) => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port),
             Err(_) => address.parse().map_err(|_| {
-                SpecError(format!("`{address}` is no address; write `127.0.0.1:8080` or `8080`"))
+                SpecError(format!("`{address}` is not an address; write `127.0.0.1:8080` or `8080`"))
             })?,
         };
         Ok(Self { actor: actor.map(ToOwned::to_owned), address })
@@ -140,7 +142,7 @@ impl FromStr for ListenSpec {
 }
 
 /// Whether a text is the name of an actor (V-031).
-fn is_actor(text: &str) -> bool {
+pub(crate) fn is_actor(text: &str) -> bool {
     text.starts_with(|letter: char| letter.is_ascii_lowercase())
         && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
@@ -173,7 +175,7 @@ pub struct TargetSettings {
 impl TargetSettings {
     /// A body, from its text.
     pub fn parse_body(text: &str) -> Result<Value, SpecError> {
-        serde_json::from_str(text).map_err(|error| SpecError(format!("is no JSON: {error}")))
+        serde_json::from_str(text).map_err(|error| SpecError(format!("is not JSON: {error}")))
     }
 
     /// What was said here, and for the rest what `other` says.
@@ -239,15 +241,15 @@ mod tests {
     fn what_is_no_target_is_refused_with_what_to_write() {
         for (text, expected) in [
             ("http://h", "KIND=SPEC"),
-            ("mpc=http://h", "`mpc` is no kind of target"),
+            ("mpc=http://h", "`mpc` is not a kind of target"),
             ("cmd=", "empty"),
             ("chat=stdio:x", "no form"),
-            ("mcp=h:80", "no target"),
-            ("mcp=http://", "no target"),
+            ("mcp=h:80", "not a target"),
+            ("mcp=http://", "not a target"),
             ("mcp=stdio:", "empty"),
             ("mcp=stdio:'a", "not closed"),
             ("a2a=stdio:x", "no form"),
-            ("recon=a2a=ftp://h", "no target"),
+            ("recon=a2a=ftp://h", "not a target"),
             ("mcp=http://ada:hunter2@h/", "credentials"),
         ] {
             let error = read(text).unwrap_err().0;

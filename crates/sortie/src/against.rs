@@ -13,12 +13,13 @@ use crate::Failure;
 
 /// A baseline to judge a run by.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Baseline")]
 pub(crate) struct Against {
-    /// Judge the run by a baseline: fail on what is new, and not on what is known
+    /// Compare the run with a baseline: fail on new findings, not on accepted ones
     #[arg(long = "against", value_name = "FILE")]
     file: Option<PathBuf>,
 
-    /// Which states of cases fail the run: some of `new`, `regressed`, `known`, `fixed`, `expired`, `stale`; or `none`
+    /// Case states that fail the run: `new`, `regressed`, `known`, `fixed`, `expired`, `stale`, or `none`
     #[arg(long, value_name = "STATES", default_value = "new,regressed,expired", requires = "file")]
     fail_on: FailOn,
 }

@@ -11,10 +11,10 @@ use crate::commands::Command;
 use crate::exit::{self, Exit};
 use crate::options::words;
 
-/// Attacks AI agents over the protocols they speak, and says with evidence whether they gave in.
+/// Attacks AI agents over MCP, A2A and AG-UI, and reports with evidence whether they gave in.
 ///
-/// Attacks are data: OATF documents, YAML files that say what a hostile server or client does, phase by
-/// phase, and how one sees that the agent did what the attacker wanted.
+/// Attacks are OATF documents: YAML files that describe what a hostile server or client does, phase by phase, and the messages
+/// that show that the agent obeyed it. `sortie demo` needs no setup.
 #[derive(Debug, Parser)]
 #[command(name = "sortie", version, after_long_help = exit::TABLE, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Cli {
@@ -33,7 +33,7 @@ pub(crate) struct Cli {
     )]
     color: ColorChoice,
     #[command(subcommand)]
-    command: Command,
+    pub(crate) command: Command,
 }
 
 /// Reads the command line, runs the command, and says how it ended.

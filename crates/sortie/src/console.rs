@@ -8,6 +8,7 @@ use anstream::{AutoStream, ColorChoice};
 use sortie_report::findings::{Human, Reporter as _};
 use sortie_report::style::{self, Style};
 use sortie_report::{shown_diff, unified_diff, visible};
+use sortie_run::display::Notes;
 
 use crate::Failure;
 
@@ -20,16 +21,6 @@ pub(crate) struct Console {
     /// Whether a person reads it as it comes.
     pub(crate) terminal: bool,
     color_notes: bool,
-}
-
-/// What standard error takes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Notes {
-    /// Whether a person reads it as it comes.
-    pub(crate) terminal: bool,
-    pub(crate) color: bool,
-    /// How wide its lines may be.
-    pub(crate) width: Option<usize>,
 }
 
 impl Console {

@@ -14,7 +14,7 @@
 //! | 0 | every case resisted |
 //! | 1 | at least one case was exploited, wholly or in part |
 //! | 2 | invalid input, an invalid document too; nothing was started |
-//! | 3 | undecided: nothing was exploited, but a case errored, was skipped or never happened, or none was decided |
+//! | 3 | undecided: nothing was exploited, but a case failed, was skipped or did not run, or none was decided |
 //! | 130 | interrupted |
 //!
 //! When several apply: 130, 2, 1, 3, 0.
@@ -32,7 +32,7 @@ Exit codes:
     0  clean
     1  findings: an error in a document, a denied warning, a difference, an exploited agent
     2  invalid input: wrong usage, a file that cannot be read, nothing to work on
-    3  undecided: nothing was exploited, but a case errored, was skipped or never happened
+    3  undecided: nothing was exploited, but a case failed, was skipped or did not run
   130  interrupted";
 
 /// How a command ended. Ordered by precedence: of two, the greater one is the exit code.

@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sortie_bindings::known_modes;
 use sortie_library::filter::{FilterError, LibraryFilter};
-use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{Category, SeverityLevel};
 
 use crate::Failure;
@@ -13,24 +13,23 @@ use crate::Failure;
 /// Which documents of the library are meant.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FilterArgs {
-    /// Only those with an actor of this mode
+    /// Only attacks with an actor of this mode
     #[arg(long, value_parser = PossibleValuesParser::new(known_modes()))]
     mode: Option<String>,
 
-    /// Only those of this category
+    /// Only attacks of this category
     #[arg(long, value_parser = one_of::<Category>(Category::WORDS))]
     category: Option<Category>,
 
-    /// Only those with this tag; may be given more than once, and all must be there
+    /// Only attacks with this tag. Repeatable: all tags must match
     #[arg(long)]
     tag: Vec<String>,
 
-    /// Only those that cover this, a word or an entry that `sortie library coverage` shows, such as `homoglyph` or
-    /// `LLM07`; may be given more than once
+    /// Only attacks that cover this entry of `sortie library coverage`, such as `homoglyph` or `LLM07`. Repeatable: all must match
     #[arg(long, value_name = "WHAT")]
     covers: Vec<String>,
 
-    /// Only those of this severity; may be given more than once, and one must be the document's
+    /// Only attacks of this severity. Repeatable: any may match
     #[arg(long, value_parser = one_of::<SeverityLevel>(SeverityLevel::WORDS))]
     severity: Vec<SeverityLevel>,
 }

@@ -11,8 +11,6 @@ mod filters;
 mod models;
 mod options;
 mod output;
-mod program;
-mod progress;
 mod signals;
 
 use std::process::ExitCode;

@@ -10,14 +10,14 @@ use sortie_run::models::{ModelRequest, ModelSpec};
 
 use crate::options::duration;
 
-/// Models that help where nothing else decides or fills in.
+/// Models that judge and that write attacks.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct ModelArgs {
     #[command(flatten)]
     semantic: SemanticArgs,
 
-    /// A model that fills placeholders, writes further turns, and generates what documents want synthesized: as `--judge`
+    /// The model that fills placeholders, continues conversations and generates `synthesize` content. Same form as `--judge`
     #[arg(long, value_name = "KIND=URL")]
     attacker: Option<String>,
 
@@ -25,21 +25,21 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "NAME", requires = "attacker")]
     attacker_model: Option<String>,
 
-    /// The attacker's key, from an environment variable; without this, no key is sent
+    /// The environment variable with the attacker's key. Default: no key is sent
     #[arg(long, value_name = "env:VAR", requires = "attacker")]
     attacker_key: Option<String>,
 
-    /// How often the attacker speaks in a conversation, at most
+    /// Maximum turns of the attacker in a conversation
     #[arg(long, value_name = "N", requires = "attacker")]
     turns: Option<NonZeroUsize>,
 }
 
-/// What concerns semantic indicators, whether they are evaluated live or in a recording.
+/// Options for semantic indicators, live or in a recording.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Models")]
 pub(crate) struct SemanticArgs {
-    /// A model that judges what checks do not decide, and scores texts for semantic indicators: KIND is `openai` (chat
-    /// completions, as many servers have them) or `anthropic`; or `@NAME` of sortie.toml
+    /// The model that judges cases that checks do not decide, and that scores semantic indicators. KIND is `openai` (any
+    /// chat-completions server) or `anthropic`; `@NAME` is a model from sortie.toml
     #[arg(long, value_name = "KIND=URL")]
     judge: Option<String>,
 
@@ -47,45 +47,44 @@ pub(crate) struct SemanticArgs {
     #[arg(long, value_name = "NAME", requires = "judge")]
     judge_model: Option<String>,
 
-    /// The judge's key, from an environment variable; without this, no key is sent
+    /// The environment variable with the judge's key. Default: no key is sent
     #[arg(long, value_name = "env:VAR", requires = "judge")]
     judge_key: Option<String>,
 
-    /// Ask the judge so many times about each case; more than half of the votes must agree
+    /// Number of times to ask the judge about each case. A majority must agree
     #[arg(long, value_name = "N", requires = "judge")]
     judge_votes: Option<NonZeroU32>,
 
-    /// Score texts for semantic indicators with a local embedding model, instead of the judge: a folder as
-    /// sentence-transformers writes it
+    /// Score semantic indicators with a local embedding model instead of the judge: a sentence-transformers folder
     #[cfg(feature = "embeddings")]
     #[arg(long, value_name = "DIR")]
     embeddings: Option<PathBuf>,
 
-    /// From which score on a semantic indicator matches, whatever documents say: from 0 to 1
+    /// Minimum score (0 to 1) for a semantic match; overrides the document
     #[arg(long, value_name = "N", value_parser = threshold)]
     semantic_threshold: Option<f64>,
 
-    /// How long one answer of a model may take. 60s
+    /// Maximum time for one answer of a model. Default: 60s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     model_timeout: Option<Duration>,
 
-    /// Send models so many requests at most, retries counted; then end. What measures the judge is not counted
+    /// End the run after this many model requests. Retries count, calibration of the judge does not
     #[arg(long, value_name = "N")]
     max_calls: Option<u64>,
 
-    /// Let models read and write so many tokens at most; then end
+    /// End the run after this many model tokens, input and output
     #[arg(long, value_name = "N")]
     max_tokens: Option<u64>,
 
-    /// Let models cost so much at most, in the currency of their `prices` in sortie.toml; then end
+    /// End the run when the models have cost this much, in the currency of `prices` in sortie.toml
     #[arg(long, value_name = "AMOUNT")]
     max_cost: Option<f64>,
 
-    /// Use answers of models from this file again, and add new ones to it; also those that measure the judge
+    /// Reuse model answers from this file, and add new ones to it. Calibration of the judge is included
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     cache: Option<PathBuf>,
 
-    /// Ask nobody, and take every answer from an earlier run: its folder, or its file of exchanges
+    /// Take every answer from an earlier run (its folder or its `exchanges.jsonl`) and contact nothing
     #[arg(long, value_name = "RUN")]
     replay: Option<PathBuf>,
 }
@@ -101,7 +100,7 @@ impl ModelArgs {
         let calls = used?.calibration_calls;
         let is_kept = self.semantic.cache.is_some() || self.semantic.replay.is_some();
         (calls > 0 && !is_kept).then(|| {
-            format!("{calls} of the calls of models measured the judge; `--cache FILE` keeps that for the next run")
+            format!("{calls} of the model calls calibrated the judge; `--cache FILE` keeps their answers for the next run")
         })
     }
 }
@@ -183,15 +182,15 @@ mod tests {
             ("--judge small", "`--judge`: write `openai=URL`"),
             ("--judge opneai=http://h/v1", "a kind of model is `openai` or `anthropic`"),
             ("--judge openai=http://127.0.0.1:1/v1", "name it with `--judge-model NAME`"),
-            ("--judge openai=ftp://h --judge-model m", "`ftp://h` is no http or https URL"),
+            ("--judge openai=ftp://h --judge-model m", "`ftp://h` is not a http or https URL"),
             ("--judge openai=http://u:hunter2@h --judge-model m", "holds a user"),
             ("--judge @smal", "did you mean `small`?"),
             ("--judge-model m", "--judge"),
             ("--judge-key env:X", "--judge"),
             ("--turns 3", "--attacker"),
-            ("--max-calls 3", "`--max-calls` is about models, and there is none"),
-            ("--cache file", "`--cache` is about models, and there is none"),
-            ("--semantic-threshold 0.5", "nobody scores them"),
+            ("--max-calls 3", "`--max-calls` needs a model, and none is named"),
+            ("--cache file", "`--cache` needs a model, and none is named"),
+            ("--semantic-threshold 0.5", "needs a judge or an embedding model"),
             ("--judge openai=http://127.0.0.1:1 --judge-model m --semantic-threshold 2", "from 0 to 1"),
             ("--judge openai=http://127.0.0.1:1 --judge-model m --max-cost 1", "is not known"),
             ("--judge @small --max-cost -1", "unexpected argument"),

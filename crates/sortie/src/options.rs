@@ -1,6 +1,8 @@
 //! Options that several commands take: formats, evaluators, durations and variables.
 
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -67,24 +69,24 @@ pub(crate) enum RunsFormat {
     Sarif,
     /// Markdown, for job summaries and pull requests
     Markdown,
-    /// One page that opens from disk, with the traces
+    /// One self-contained page, with the traces
     Html,
-    /// The JSON without what no run can repeat: times, ports, made-up ids, folders, costs
+    /// The JSON without values that differ between runs: times, ports, generated ids, folders, costs
     Canonical,
 }
 
 /// Which evaluators there are.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Sources {
-    /// A folder of evaluators, besides those that `sortie.toml` names; may be given more than once
+    /// Also load the evaluators in this folder, beside those of `sortie.toml`. Repeatable
     #[arg(long = "evaluators", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
-    /// Leave out the evaluators that come with Sortie
+    /// Do not load the bundled evaluators
     #[arg(long)]
     without_bundled: bool,
 
-    /// The configuration, instead of `sortie.toml` here
+    /// Configuration file. Default: `sortie.toml` in this folder
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -122,8 +124,8 @@ impl Sources {
 
 fn note_replaced(files: usize, console: &mut Console) {
     if files > 0 {
-        let files = counted(files, "file of yours stands", "files of yours stand");
-        console.note(&format!("{files} where one that comes with Sortie does, and replaces it"));
+        let files = counted(files, "file of yours replaces", "files of yours replace");
+        console.note(&format!("{files} a bundled evaluator file of the same path"));
     }
 }
 
@@ -155,8 +157,14 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn variable(text: &str) -> Result<(String, String), Failure> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err(Failure::new(format!("`--var`: `{text}` is no `NAME=VALUE`"))),
+        _ => Err(Failure::new(format!("`--var`: `{text}` is not `NAME=VALUE`"))),
     }
+}
+
+/// Reads values that may hold secrets. Left to the reader of arguments, they would be repeated when they are wrong.
+pub(crate) fn parse_all<T: FromStr<Err: Display>>(option: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
+    let one = |text: &String| text.parse().map_err(|error| Failure::new(format!("`{option}`: {error}")));
+    texts.iter().map(one).collect()
 }
 
 #[cfg(test)]

@@ -13,12 +13,12 @@ use crate::{Console, Exit, Failure, RunsFormat};
 /// What `--format sarif` takes besides.
 #[derive(Args, Debug, Default)]
 pub(crate) struct SarifArgs {
-    /// With `--format sarif`: the line that stands for cases that come with Sortie, such as the one of the workflow that runs them;
-    /// without it, the line of `sortie.toml` that names the agent or the target
+    /// With `--format sarif`: the file and line to report for bundled cases, such as a line of the CI workflow. Default: the line
+    /// of `sortie.toml` that names the agent or the target
     #[arg(long, value_name = "FILE:LINE", value_parser = anchor)]
     sarif_anchor: Option<(PathBuf, usize)>,
 
-    /// With `--format sarif`: which cases are results
+    /// With `--format sarif`: the cases to write as results
     #[arg(long, value_enum, value_name = "CASES")]
     sarif_cases: Option<CasesArg>,
 }
@@ -26,9 +26,9 @@ pub(crate) struct SarifArgs {
 /// Which cases are results.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum CasesArg {
-    /// Each case, with its kind (the default)
+    /// Every case, with its kind (the default)
     All,
-    /// Exploited cases that no baseline accepts; GitHub shows every result as an alert, whatever its kind
+    /// Only exploited cases that no baseline accepts. GitHub shows every result as an alert
     Findings,
 }
 
@@ -41,7 +41,7 @@ impl SarifArgs {
             Self { sarif_cases: Some(_), .. } => "--sarif-cases",
             Self { .. } => return Ok(()),
         };
-        Err(Failure::new(format!("`{option}` is about SARIF")).help("add `--format sarif`"))
+        Err(Failure::new(format!("`{option}` needs `--format sarif`")))
     }
 }
 
@@ -116,7 +116,7 @@ impl ReportOutput<'_> {
         let log = self.sources().sarif(report, &request);
         if let Some(text) = log.case_list() {
             if fs::read_to_string(&list).is_ok_and(|own| !is_case_list(&own)) {
-                let message = format!("`{}` is no list of cases, and is not written over", list.display());
+                let message = format!("`{}` is not a list of cases, and is not written over", list.display());
                 return Err(
                     Failure::new(message).help("name a line for them with `--sarif-anchor FILE:LINE`")
                 );

@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::Failure;
-use crate::progress::LINE;
+use sortie_report::progress::LINE;
 
 /// Who sends signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,14 +30,18 @@ impl SignalSender {
     }
 }
 
-/// Does work until it is over. The first signal cancels `interrupt`, the second what the work is given.
+/// Does work until it is over, with so many threads for tasks, or as many as there are cores. The first signal cancels `interrupt`,
+/// the second what the work is given.
 pub(crate) fn block_on<T>(
+    threads: Option<usize>,
     interrupt: &CancellationToken,
     sender: SignalSender,
     work: impl AsyncFnOnce(&CancellationToken) -> T,
 ) -> Result<T, Failure> {
     let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
-    let runtime = Builder::new_multi_thread().enable_all().build().map_err(fail)?;
+    let mut runtime = Builder::new_multi_thread();
+    threads.map(|threads| runtime.worker_threads(threads));
+    let runtime = runtime.enable_all().build().map_err(fail)?;
     let done = runtime.block_on(async {
         let abort = CancellationToken::new();
         watch(interrupt.clone(), abort.clone(), sender)?;

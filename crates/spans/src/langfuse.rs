@@ -9,11 +9,12 @@ use sortie_recording::fields::{Fields, unquoted};
 use sortie_recording::format::{Format, Head, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::{RecordingLoss, count};
+use sortie_recording::parquet;
 
 /// The format.
 pub static FORMAT: Format = Format {
     name: "langfuse",
-    about: "observations of Langfuse, as JSON or JSON Lines",
+    about: "observations of Langfuse, as JSON, JSON Lines or Parquet",
     shows: otlp::SHOWS,
     gaps: otlp::GAPS,
     recognizes,
@@ -27,7 +28,7 @@ fn recognizes(head: &Head<'_>) -> bool {
     let is_camel =
         head.says(&["\"traceId\"", "\"type\"", "\"startTime\""]) && head.says(&["\"parentObservationId\""]);
     let is_snake = head.says(&["\"trace_id\"", "\"type\"", "\"start_time\"", "\"parent_observation_id\""]);
-    is_camel || is_snake
+    is_camel || is_snake || head.bytes.starts_with(parquet::MAGIC)
 }
 
 fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
@@ -41,15 +42,28 @@ const PASSED: &[&str] = &[
     "calculatedoutputcost",
     "calculatedtotalcost",
     "completionstarttime",
+    "completiontokens",
     "costdetails",
     "createdat",
     "environment",
     "eventts",
+    "experimentdatasetid",
+    "experimentdescription",
+    "experimentid",
+    "experimentitemexpectedoutput",
+    "experimentitemid",
+    "experimentitemmetadata",
+    "experimentitemrootspanid",
+    "experimentitemversion",
+    "experimentmetadata",
+    "experimentname",
     "inputcost",
     "inputprice",
     "inputusage",
     "internalmodelid",
+    "isapproot",
     "isdeleted",
+    "isrootobservation",
     "latency",
     "level",
     "metadata",
@@ -59,26 +73,25 @@ const PASSED: &[&str] = &[
     "outputprice",
     "outputusage",
     "projectid",
-    "promptid",
-    "promptname",
-    "promptversion",
-    "promptlink",
     "promptcompletiontokens",
+    "promptid",
+    "promptlink",
+    "promptname",
+    "prompttokens",
+    "promptversion",
     "providedcostdetails",
     "providedusagedetails",
     "public",
     "release",
+    "statusmessage",
     "tags",
     "timetofirsttoken",
-    "toolcallnames",
     "totalcost",
     "totalprice",
-    "totalusage",
     "totaltokens",
-    "completiontokens",
-    "prompttokens",
-    "tracename",
+    "totalusage",
     "traceenvironment",
+    "tracename",
     "unit",
     "updatedat",
     "usage",
@@ -87,7 +100,6 @@ const PASSED: &[&str] = &[
     "usagepricingtiername",
     "userid",
     "version",
-    "statusmessage",
 ];
 
 fn step(fields: &mut Fields<'_>) -> Option<Step> {
@@ -124,10 +136,13 @@ fn step(fields: &mut Fields<'_>) -> Option<Step> {
     };
     let tools = fields.take("toolDefinitions").or_else(|| fields.take("tool_definitions")).and_then(tools);
     let calls = fields.take("toolCalls").or_else(|| fields.take("tool_calls")).map(unquoted);
+    let names = fields.take("toolCallNames").or_else(|| fields.take("tool_call_names")).map(unquoted);
+    let names: Vec<String> =
+        names.and_then(|names| serde_json::from_str(names.get()).ok()).unwrap_or_default();
     let input = fields.take("input").map(ToOwned::to_owned);
     let mut output = fields.take("output").map(ToOwned::to_owned);
     if let Some(calls) = calls.as_ref().filter(|calls| calls.get() != "[]") {
-        output = with_calls(output, calls);
+        output = with_calls(output, calls, &names);
     }
     // `{"metadata": {"tool_call_id": ..}}` where a program says so.
     let metadata = fields.peek("metadata").map(unquoted);
@@ -181,8 +196,8 @@ fn tools(raw: &RawValue) -> Option<Box<RawValue>> {
     (!tools.is_empty()).then(|| to_raw_value(&tools).ok()).flatten()
 }
 
-/// The output of a model, and the calls that stand beside it where it does not have them.
-fn with_calls(output: Option<Box<RawValue>>, calls: &RawValue) -> Option<Box<RawValue>> {
+/// The output of a model, and the calls that stand beside it where it does not have them. In exports, their names stand beside them.
+fn with_calls(output: Option<Box<RawValue>>, calls: &RawValue, names: &[String]) -> Option<Box<RawValue>> {
     if output
         .as_ref()
         .is_some_and(|output| output.get().contains("tool_call") || output.get().contains("tool_use"))
@@ -190,7 +205,8 @@ fn with_calls(output: Option<Box<RawValue>>, calls: &RawValue) -> Option<Box<Raw
         return output;
     }
     let items: Vec<&RawValue> = serde_json::from_str(calls.get()).ok()?;
-    let calls: Vec<Box<RawValue>> = items.into_iter().map(unquoted).collect();
+    let calls: Vec<Box<RawValue>> =
+        items.into_iter().enumerate().map(|(at, call)| named(unquoted(call), names.get(at))).collect();
     let mut messages: Vec<Box<RawValue>> = Vec::new();
     if let Some(output) = output.filter(|output| output.get() != "null") {
         messages.push(unquoted(&output));
@@ -199,4 +215,15 @@ fn with_calls(output: Option<Box<RawValue>>, calls: &RawValue) -> Option<Box<Raw
         to_raw_value(&serde_json::json!({"role": "assistant", "content": "", "tool_calls": calls})).ok()?,
     );
     to_raw_value(&messages).ok()
+}
+
+/// A call with its name, where that stands beside it.
+fn named(call: Box<RawValue>, name: Option<&String>) -> Box<RawValue> {
+    let is_named = Fields::of(call.get())
+        .is_none_or(|fields| fields.peek("name").is_some() || fields.peek("function").is_some());
+    let (Some(name), false) = (name, is_named) else { return call };
+    let mut fields: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(call.get()).unwrap_or_default();
+    fields.insert("name".to_owned(), name.as_str().into());
+    to_raw_value(&fields).unwrap_or(call)
 }

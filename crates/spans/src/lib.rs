@@ -1,11 +1,11 @@
 //! Recordings that are trees of steps: spans of OpenTelemetry by any of its conventions, and observations of tracing services.
 //!
-//! Steps come in any order, and repeat the history of a conversation again and again. They are sorted by when they began, and
-//! each thing that was said is told once.
+//! Steps arrive in any order, and each repeats the history of the conversation. They are sorted by start time, and repeated
+//! messages are removed.
 //!
 //! | format | what it is |
 //! |---|---|
-//! | [`OTLP`] | what a collector writes, or is posted: JSON Lines, JSON, protobuf |
+//! | [`OTLP`] | files and request bodies of a collector: JSON Lines, JSON, protobuf |
 //! | [`OPENINFERENCE`], [`OPENLLMETRY`] | the same, by other conventions |
 //! | [`LANGFUSE`], [`LANGSMITH`] | exports of observations and of runs |
 

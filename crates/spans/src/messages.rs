@@ -54,7 +54,7 @@ pub(crate) const HIDDEN: &str = "a text whose content was not recorded";
 /// How deep lists and wrappers of messages may stand in each other.
 const DEPTH: usize = 6;
 
-/// The messages that a JSON text holds: a list of them, one of them, or something that holds such a list. A text that is no JSON
+/// The messages that a JSON text holds: a list of them, one of them, or something that holds such a list. A text that is not JSON
 /// is one message of this role. `None` where there is something else.
 pub(crate) fn parse_messages(json: &str, role: Role, notes: &mut RecordingLoss) -> Option<Vec<Turn>> {
     let mut turns = Vec::new();
@@ -333,7 +333,7 @@ fn is_part(raw: &RawValue) -> bool {
 
 fn part_of(raw: &RawValue, notes: &mut RecordingLoss) -> Option<Part> {
     let Some(mut fields) = Fields::of(raw.get()) else {
-        count(&mut notes.unknown, "a part of a message that is no object");
+        count(&mut notes.unknown, "a part of a message that is not an object");
         return None;
     };
     if let Some(call) = fields.take("functionCall") {

@@ -1,6 +1,6 @@
 //! What Langfuse calls an observation and `LangSmith` a run: a step of an agent with what went in and what came out.
 
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use serde_json::value::{RawValue, to_raw_value};
@@ -13,6 +13,7 @@ use sortie_recording::fields::{Fields, unquoted};
 use sortie_recording::format::{Format, ImportError, Sink};
 use sortie_recording::input::Input;
 use sortie_recording::loss::{RecordingLoss, count};
+use sortie_recording::parquet;
 
 /// What a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +46,8 @@ pub(super) struct Step {
     pub(super) notes: RecordingLoss,
 }
 
-/// Reads a file of steps: a list, `{"data": [..]}`, or one of them in each line. `step` takes one apart.
+/// Reads a file of steps: a list, `{"data": [..]}`, one of them in each line, or a Parquet file with one in each row. `step` takes one
+/// apart.
 pub(super) fn read(
     format: &Format,
     mut input: Input<'_>,
@@ -54,8 +56,19 @@ pub(super) fn read(
 ) -> Result<(), ImportError> {
     let head = input.head()?;
     let file = input.name;
-    let mut reader = Reader::new(format, file, input.limits);
-    if spans::is_lines(&head) {
+    let mut reader = Reader::new(format, &input);
+    if head.starts_with(parquet::MAGIC) {
+        let mut rows = input.rows()?;
+        if !is_of_steps(rows.names()) {
+            // Scores and traces are exported beside observations.
+            return Ok(());
+        }
+        let mut number = 0;
+        while let Some(row) = rows.next_row().map_err(|error| error.of(file))? {
+            number += 1;
+            one(&mut reader, row, number, sink, &step).map_err(|why| why.at(file, number))?;
+        }
+    } else if spans::is_lines(&head) {
         let mut lines = input.lines();
         while let Some((number, line)) = lines.next_line()? {
             match items(&mut reader, line, number, sink, &step) {
@@ -75,6 +88,13 @@ pub(super) fn read(
     reader.finish(sink)
 }
 
+/// Whether the columns of a table are those of observations.
+fn is_of_steps<'n>(names: impl Iterator<Item = &'n str>) -> bool {
+    let mut missing = vec!["type", "trace_id", "start_time"];
+    names.for_each(|name| missing.retain(|wanted| *wanted != name));
+    missing.is_empty()
+}
+
 fn items(
     reader: &mut Reader<'_>,
     json: &str,
@@ -91,7 +111,7 @@ fn items(
         }
         return Ok(());
     }
-    let mut fields = Fields::of(json).ok_or_else(|| wrong("it is no JSON object"))?;
+    let mut fields = Fields::of(json).ok_or_else(|| wrong("it is not a JSON object"))?;
     for list in ["data", "observations", "runs"] {
         if let Some(items) = fields.items(list) {
             for item in items {
@@ -110,7 +130,7 @@ fn one(
     sink: &mut Sink<'_>,
     step: &impl Fn(&mut Fields<'_>) -> Option<Step>,
 ) -> Result<(), Wrong> {
-    let mut fields = Fields::of(json).ok_or_else(|| Wrong::Json("it is no JSON object".to_owned()))?;
+    let mut fields = Fields::of(json).ok_or_else(|| Wrong::Json("it is not a JSON object".to_owned()))?;
     let step =
         step(&mut fields).ok_or_else(|| Wrong::Json("it has no id, no trace or no kind".to_owned()))?;
     put(reader, step, line, sink)
@@ -140,7 +160,7 @@ pub(super) fn put(
     if let Some(model) = step.model.take() {
         conversation.about("model", model);
     }
-    let place = Place { time: step.start, line, item: Rc::from(&*step.id) };
+    let place = Place { time: step.start, line, item: Arc::from(&*step.id) };
     let end = place.at(step.end.max(step.start));
     let has = |raw: &Option<Box<RawValue>>| {
         raw.as_ref().is_some_and(|raw| !matches!(raw.get(), "null" | "{}" | "\"\""))
@@ -154,13 +174,13 @@ pub(super) fn put(
             if let Some(input) = step.input.filter(|_| has_input) {
                 match parse_messages(unquoted(&input).get(), Role::User, &mut conversation.notes) {
                     Some(turns) => conversation.input(span, place.clone(), turns),
-                    None => count(&mut conversation.notes.unknown, "an input that is no messages"),
+                    None => count(&mut conversation.notes.unknown, "an input that is not messages"),
                 }
             }
             if let Some(output) = step.output.filter(|_| has_output) {
                 match parse_messages(unquoted(&output).get(), Role::Assistant, &mut conversation.notes) {
                     Some(turns) => conversation.output(span, end.clone(), turns, true),
-                    None => count(&mut conversation.notes.unknown, "an output that is no messages"),
+                    None => count(&mut conversation.notes.unknown, "an output that is not messages"),
                 }
             }
             let call = ModelCall {

@@ -182,7 +182,7 @@ pub(crate) fn upper_limit(hits: f64, n: f64, tail: f64) -> f64 {
     }
 }
 
-/// A level in 0..=1. One that is no number promises everything, and so gives the whole of 0..1.
+/// A level in 0..=1. One that is not a number promises everything, and so gives the whole of 0..1.
 fn clamped(level: f64) -> f64 {
     if level.is_nan() { 1.0 } else { level.clamp(0.0, 1.0) }
 }

@@ -1,7 +1,7 @@
 //! Exact statistics of rates at which agents give in to attacks.
 //!
-//! An observation is one attempt of one case that came to a verdict: a hit or a clean run. Attempts without a verdict are none,
-//! and the caller bounds how many there may be.
+//! An observation is one attempt of one case with a verdict: a hit or a clean run. Attempts without a verdict do not count;
+//! the caller limits their number.
 //!
 //! | question | answer |
 //! |---|---|

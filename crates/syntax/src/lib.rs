@@ -1,8 +1,9 @@
-//! What a language written in YAML needs, whatever the language is.
+//! Tools for languages that are written in YAML.
 //!
-//! [`yaml::Tree`] is a text as a tree in which every key and value has its place. A [`Reader`] makes typed values of it and
-//! goes on after a mistake, so that one pass reports them all as [`Diagnostic`]s with labels, help and repairs. Each code is a
-//! [`Rule`] with a [`Page`]. What is read may be hostile: size, depth and the number of findings are bounded.
+//! [`yaml::Tree`] is a parsed text with a location for every key and value. A [`Reader`] converts it to typed values and
+//! continues after a mistake, so that one pass reports all of them as [`Diagnostic`]s with labels, help and fixes. Each code is a
+//! [`Rule`] with a [`Page`]. [`tables`] does the same for TOML configuration files. Input is untrusted: size, depth and the
+//! number of findings are limited.
 
 mod closed_enum;
 mod diagnostic;
@@ -12,6 +13,7 @@ mod rule;
 pub mod shown;
 mod source;
 mod suggest;
+pub mod tables;
 pub mod yaml;
 
 pub use diagnostic::{

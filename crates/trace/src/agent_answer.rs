@@ -21,10 +21,10 @@ use crate::record::{Direction, Kind, Message, Record, Sender};
 use crate::transcript::texts_of;
 
 /// The protocol, the mode and the actor of the record.
-pub const PROTOCOL: &str = sortie_oatf::bindings::AGENT;
+pub const PROTOCOL: &str = sortie_bindings::AGENT;
 
 /// The operation.
-pub const SURFACE: &str = sortie_oatf::bindings::ANSWER;
+pub const SURFACE: &str = sortie_bindings::ANSWER;
 
 /// The record of an answer, to be given its position and its time by who writes it.
 ///
@@ -49,6 +49,8 @@ pub fn record(text: &str) -> Record {
         connection: "stdout".to_owned(),
         sender: Sender::Agent,
         source: None,
+        refused: None,
+        wrapped: None,
         content: Content::from_wire(json!({"text": text}).to_string().as_bytes()),
     }))
 }
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(told("a2a_client", "message/send", Kind::Response, task), Some(json!("Hi")));
         let artifact = json!({"kind": "artifact-update", "artifact": {"parts": part}});
         assert_eq!(told("a2a_client", "task/artifact", event, artifact), Some(json!("Hi")));
-        // What the agent asks another agent is no answer to its user.
+        // What the agent asks another agent is not an answer to its user.
         assert_eq!(told("a2a_server", "message/send", Kind::Request, json!({"parts": part})), None);
         // An empty answer says nothing.
         assert_eq!(told("a2a_client", "message/send", Kind::Response, json!({"kind": "task"})), None);

@@ -11,7 +11,7 @@ use crate::json_text::{self, Token, Tokens};
 
 /// What was on the wire.
 ///
-/// JSON is kept to the byte, duplicate keys, odd escapes and the digits of numbers included; what is no JSON is kept
+/// JSON is kept to the byte, duplicate keys, odd escapes and the digits of numbers included; what is not JSON is kept
 /// as base64. The only thing that is lost are line breaks between the tokens of JSON: a record is one line, so they
 /// are written as spaces.
 #[derive(Clone, Debug, Serialize)]
@@ -49,7 +49,7 @@ impl Content {
         }
     }
 
-    /// The same as text: what is no UTF-8 becomes U+FFFD, and what is no base64 stays as it is.
+    /// The same as text: what is not UTF-8 becomes U+FFFD, and what is not base64 stays as it is.
     pub fn text(&self) -> Cow<'_, str> {
         match (self, self.bytes()) {
             (Self::Json(json), _) => Cow::Borrowed(json.get()),
@@ -58,7 +58,7 @@ impl Content {
         }
     }
 
-    /// Whether these words stand in a string of it, as whoever reads the JSON sees them; in what is no JSON, anywhere.
+    /// Whether these words stand in a string of it, as whoever reads the JSON sees them; in what is not JSON, anywhere.
     ///
     /// ```
     /// use sortie_trace::Content;
@@ -73,7 +73,7 @@ impl Content {
         }
     }
 
-    /// JSON laid out over lines, every token as it was; what is no JSON as [`text`](Self::text).
+    /// JSON laid out over lines, every token as it was; what is not JSON as [`text`](Self::text).
     pub fn pretty(&self) -> String {
         match self {
             Self::Json(json) => json_text::pretty(json.get()),

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use sortie_oatf::bindings::LOCAL;
+use sortie_bindings::LOCAL;
 use sortie_oatf::model::Mode;
 
 use crate::agent_answer;
@@ -200,11 +200,19 @@ fn sign(message: &Message) -> Option<Sign> {
         ("ag_ui", "run_started") => Some(Sign::RunBegins),
         ("ag_ui", "run_finished") => Some(Sign::RunEnds),
         ("ag_ui", "run_error") => {
-            let words = json(message)["message"].as_str().unwrap_or("a run ended with an error").to_owned();
+            let words =
+                message.document_json()["message"].as_str().unwrap_or("a run ended with an error").to_owned();
             Some(Sign::Fails(words))
         }
         ("ag_ui", surface) => {
-            let acts = ["text_message_", "tool_call_", "state_", "messages_snapshot", "activity_"];
+            let acts = [
+                "text_message_",
+                "tool_call_",
+                "state_",
+                "messages_snapshot",
+                "activity_",
+                "subagent_finished",
+            ];
             acts.iter().any(|act| surface.starts_with(act)).then(|| {
                 let frames = ["text_message_start", "text_message_end"].contains(&surface);
                 if frames { Sign::Frame } else { Sign::Works }
@@ -215,9 +223,9 @@ fn sign(message: &Message) -> Option<Sign> {
         }
         // Whatever a server does when it is asked to shows that it works, but for what says that it does not, or nothing.
         ("mcp", surface) if DONE.contains(&surface) => match message.kind {
-            Kind::Response => (!is_empty(&json(message)["result"])).then_some(Sign::Works),
+            Kind::Response => (!is_empty(&message.document_json()["result"])).then_some(Sign::Works),
             Kind::Error => {
-                let code = json(message)["error"]["code"].as_i64();
+                let code = message.document_json()["error"]["code"].as_i64();
                 (!code.is_some_and(|code| BROKEN.contains(&code))).then_some(Sign::Works)
             }
             _ => None,
@@ -262,12 +270,8 @@ fn brings_something(said: &Value) -> bool {
         || list("history").any(|message| message["role"] == "agent" && full(message))
 }
 
-fn json(message: &Message) -> Value {
-    serde_json::from_str(&message.content.text()).unwrap_or_default()
-}
-
 fn a2a(message: &Message) -> Option<Sign> {
-    let whole = json(message);
+    let whole = message.document_json();
     if let Some(error) = whole.get("error").filter(|error| !error.is_null()) {
         let broken = error["code"].as_i64().is_some_and(|code| BROKEN.contains(&code));
         let words = error["message"].as_str().unwrap_or("an error without a word").to_owned();

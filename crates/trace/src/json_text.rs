@@ -153,7 +153,7 @@ fn escape(text: &str) -> (char, usize, bool) {
         Some(b'b') => '\u{8}',
         Some(b'f') => '\u{c}',
         Some(b'u') => return unicode(text),
-        // `\"`, `\\`, `\/`; anything else is no JSON, and stands for itself.
+        // `\"`, `\\`, `\/`; anything else is not JSON, and stands for itself.
         Some(_) => text[1..].chars().next().unwrap_or('\\'),
         None => return ('\\', 1, false),
     };

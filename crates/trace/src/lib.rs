@@ -1,8 +1,7 @@
-//! What was said between an agent and the actors that attack it.
+//! Records of the messages between an agent and the actors that attack it.
 //!
-//! A trace is JSON Lines: a [`Header`], then [`Record`]s in the order in which things happened. A live run writes
-//! it record by record, a recording is read the same way, and both go through the same evaluation. The format is
-//! described in `docs/trace.md`.
+//! A trace is JSON Lines: a [`Header`], then [`Record`]s in order of time. A live run writes it record by record, and a recording
+//! is read in the same way. Both are evaluated by the same code. `docs/trace.md` describes the format.
 //!
 //! | step | with | gives |
 //! |---|---|---|
@@ -11,8 +10,8 @@
 //! | look | [`Deriver::observe`] | a message as indicators see it ([`Observed`]) |
 //! | look | [`Transcriber`] | a case as checks and judges see it ([`Transcript`]) |
 //!
-//! What is read and what is said is hostile: the length of lines, of traces and of what is remembered is bounded, and
-//! nothing recurses as deep as a peer likes. No clock, file or socket is used here; times and streams are passed in.
+//! Files and messages are untrusted: the length of lines, the length of traces, memory and recursion depth are limited. The crate
+//! uses no clock, file or socket; callers pass times and streams.
 //!
 //! ```
 //! use sortie_trace::{Deriver, Record, Trace};
@@ -45,7 +44,9 @@ mod record;
 mod redact;
 pub mod time;
 mod transcript;
+mod wording;
 mod words;
+pub mod wrapped;
 mod writer;
 
 pub use content::Content;

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::content::Content;
 use crate::foreign::SourcePlace;
 use crate::record::{Direction, Kind, Message, Record, Sender};
+use crate::wrapped::WrappedInfo;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LineError {
@@ -83,6 +84,10 @@ struct MessageIn {
     sender: Sender,
     #[serde(default)]
     source: Option<Box<SourcePlace>>,
+    #[serde(default)]
+    refused: Option<String>,
+    #[serde(default)]
+    wrapped: Option<Box<WrappedInfo>>,
     #[serde(default, deserialize_with = "present")]
     content: Option<Box<RawValue>>,
     #[serde(default, deserialize_with = "present")]
@@ -120,6 +125,8 @@ impl MessageIn {
             connection: self.connection,
             sender: self.sender,
             source: self.source,
+            refused: self.refused,
+            wrapped: self.wrapped,
             content,
         })
     }

@@ -200,8 +200,8 @@ pub enum TraceError {
     /// The header is the last line, and cut.
     #[error("the trace ends within its header")]
     CutHeader,
-    /// The first line is no header.
-    #[error("this is no trace: {0}")]
+    /// The first line is not a header.
+    #[error("this is not a trace: {0}")]
     NotATrace(String),
     /// It was written by a later version, which the header names.
     #[error("the trace has version {0}; this program reads version {VERSION}")]
@@ -214,7 +214,7 @@ pub enum TraceError {
         /// The limit.
         limit: usize,
     },
-    /// A line is no record.
+    /// A line is not a record.
     #[error("line {line}, column {column}: {reason}")]
     Invalid {
         /// The line.
@@ -268,7 +268,7 @@ impl TraceError {
         }
     }
 
-    /// A line of a trace that is no record.
+    /// A line of a trace that is not a record.
     fn of_line(line: u64, error: LineError) -> Self {
         match error {
             LineError::UnknownRecord(record) => Self::UnknownRecord { line, record },
@@ -357,20 +357,20 @@ mod tests {
     #[test]
     fn the_first_line_is_the_header_of_a_version_we_know() {
         for (line, reason) in [
-            ("oatf: \"0.1\"", "this is no trace: expected value"),
-            ("{\"a\":1}", "this is no trace: the first line has no `record`"),
-            (&stopped(1), "this is no trace: the first line is a record, but not the header"),
-            (r#"{"record":"header"}"#, "this is no trace: the header has no version"),
+            ("oatf: \"0.1\"", "this is not a trace: expected value"),
+            ("{\"a\":1}", "this is not a trace: the first line has no `record`"),
+            (&stopped(1), "this is not a trace: the first line is a record, but not the header"),
+            (r#"{"record":"header"}"#, "this is not a trace: the header has no version"),
             (
                 r#"{"record":"header","version":2,"new":{}}"#,
                 "the trace has version 2; this program reads version 1",
             ),
-            (r#"{"record":"header","version":1}"#, "this is no trace: missing field `origin`"),
-            ("\u{1f}\u{8b}", "this is no trace: expected value"),
+            (r#"{"record":"header","version":1}"#, "this is not a trace: missing field `origin`"),
+            ("\u{1f}\u{8b}", "this is not a trace: expected value"),
         ] {
             assert_eq!(read(format!("{line}\n").as_bytes()).2.unwrap(), reason);
         }
-        assert_eq!(read(b"\xff\n").2.unwrap(), "this is no trace: the first line is not UTF-8");
+        assert_eq!(read(b"\xff\n").2.unwrap(), "this is not a trace: the first line is not UTF-8");
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::content::Content;
 use crate::foreign::{RecordingInfo, SourcePlace};
 use crate::time::format_time;
 use crate::words::{ActorFailure, PhaseEnd, StopReason};
+use crate::wrapped::WrappedInfo;
 
 /// The version of the format. A reader refuses a trace of a later one.
 pub(crate) const VERSION: u32 = 1;
@@ -177,6 +178,12 @@ pub struct TracedCase {
     /// The names among them that an attacker filled in.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub filled: Vec<String>,
+    /// The argument of the tool that the attack changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// Why no harmless call of the tool worked, where some were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_failure: Option<String>,
 }
 
 /// How a case was played.
@@ -192,10 +199,22 @@ pub enum TracedPlay {
         /// What it was given.
         arguments: Map<String, Value>,
     },
+    /// A tool was called several times, with one argument changed from call to call.
+    Series {
+        /// The tool.
+        tool: String,
+        /// What it was given in each call.
+        calls: Vec<Map<String, Value>>,
+    },
     /// The list of tools was looked at.
     Review {
         /// What was asked about it.
         text: String,
+    },
+    /// A connection was opened with these headers, and without credentials.
+    Connection {
+        /// The headers.
+        headers: Map<String, Value>,
     },
 }
 
@@ -273,9 +292,23 @@ pub struct Message {
     /// Where it comes from, when it was recorded by another program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Box<SourcePlace>>,
+    /// In which words the agent's client refused to send it, where a permission, a hook or the user kept it from doing so: then the
+    /// model asked for it, and it never reached the actor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// What was done with it on the way, where the actor stands before a real server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wrapped: Option<Box<WrappedInfo>>,
     /// What was on the wire.
     #[serde(flatten)]
     pub content: Content,
+}
+
+impl Message {
+    /// Whether the actor changed it on its way between the agent and a real server.
+    pub fn is_changed(&self) -> bool {
+        self.wrapped.as_ref().is_some_and(|wrapped| !wrapped.changes.is_empty())
+    }
 }
 
 /// An actor entered a phase.
@@ -380,6 +413,8 @@ pub(crate) mod tests {
             connection: "c1".into(),
             sender: Sender::Agent,
             source: None,
+            refused: None,
+            wrapped: None,
             content: Content::from_wire(content.as_bytes()),
         }
     }

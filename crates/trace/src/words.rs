@@ -80,6 +80,10 @@ words! {
         TargetRefused = "target_refused",
         /// The other side broke the protocol.
         ProtocolError = "protocol_error",
+        /// The real server behind an actor ended, or cannot be reached.
+        ServerGone = "server_gone",
+        /// The real server behind an actor did not answer.
+        ServerSilent = "server_silent",
         /// A fault of ours.
         Internal = "internal",
     }

@@ -13,6 +13,8 @@ pub struct Endpoint {
     pub headers: Vec<(String, String)>,
     /// Environment of a process that we start, and nothing else.
     pub env: Vec<(String, String)>,
+    /// The command line that starts the process, where it is not that of its address: one that starts it in a sandbox.
+    pub launch: Option<Vec<String>>,
 }
 
 /// Where a peer is.

@@ -1,7 +1,7 @@
-//! The raw wire: JSON-RPC and server-sent events, over HTTP and over standard input and output.
+//! JSON-RPC and server-sent events, over HTTP and over standard input and output, without typed messages.
 //!
-//! An attack sends what typed SDKs refuse to send, and evidence is what was really said. So nothing here goes through
-//! a typed message: content is read as slices of what arrived and written as the text it was given.
+//! An attack sends messages that typed SDKs reject, and evidence must be the original text. So nothing here uses
+//! typed messages: content is read as slices of the input and written as the given text.
 //!
 //! | piece | reads | writes |
 //! |---|---|---|
@@ -13,8 +13,8 @@
 //! | [`a2a`] | [`a2a::A2aClient::card`] | [`a2a::A2aClient::call`] |
 //! | [`stdio`] | [`stdio::Lines`] | [`stdio::write_line`], [`stdio::Child`] |
 //!
-//! Peers are hostile. Everything that a peer could make grow has a bound in [`Limits`], nothing recurses as deep as a
-//! peer likes, and a fault of one message or one connection is never the end of the listener.
+//! Peers are untrusted. [`Limits`] limits everything that a peer could make grow, recursion depth is limited, and an error in one
+//! message or connection never ends the listener.
 
 pub mod a2a;
 mod endpoint;

@@ -1,16 +1,12 @@
 //! What came in, and what was known before: looked up by pieces of fixed length.
 
-use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::Range;
 
 use sortie_oatf::compile::FlowOrigin;
 use sortie_oatf::extension::flow::Decoding;
 
 use super::reading::{Decodings, Reading, TextPlace, each_reading};
-
-/// As much text is kept of what came in, and as much of what was known before. An agent holds less in mind at a time.
-pub const MOST_TEXT: usize = 1 << 20;
+use super::room::{FlowRoom, MOST_TEXT, Way};
 
 /// How much is compared to find the longest value in a text that leaves: so much for each of its bytes, and so much at least.
 /// Whether there is one at all does not depend on it, and when there is one its indicator needs no more.
@@ -43,9 +39,7 @@ pub struct FlowIndex {
     next: Vec<u32>,
     segments: Vec<Segment>,
     known: Pieces,
-    /// Texts that are there already, by their digest.
-    texts: HashSet<(bool, u64)>,
-    is_full: bool,
+    room: FlowRoom,
 }
 
 /// A value that came in and leaves.
@@ -81,8 +75,7 @@ impl FlowIndex {
             next: Vec::new(),
             segments: Vec::new(),
             known: Pieces::new(length),
-            texts: HashSet::new(),
-            is_full: false,
+            room: FlowRoom::new(min_length, decode),
         }
     }
 
@@ -93,26 +86,27 @@ impl FlowIndex {
 
     /// Whether something was left out, so that what does not leave may have been that.
     pub fn is_full(&self) -> bool {
-        self.is_full
+        self.room.is_full()
     }
 
-    /// Whether this text is new. Only a digest of it is kept.
-    fn is_new(&mut self, comes_in: bool, text: &str) -> bool {
-        let digest = BuildHasherDefault::<DefaultHasher>::default().hash_one(text);
-        self.texts.insert((comes_in, digest))
+    /// The room that is taken.
+    pub(super) fn room(&self) -> FlowRoom {
+        self.room.clone()
     }
 
     /// A text that the agent was told, or said, before anything of it came in.
     pub fn know(&mut self, text: &str) {
-        if text.len() < self.length || self.is_full || !self.is_new(false, text) {
+        if !self.room.admits(Way::Known, text) {
             return;
         }
-        let Self { known, length, decode, is_full, .. } = self;
+        let Self { known, length, decode, room, .. } = self;
         each_reading(text, *decode, *length, &mut Reading::new(false), &mut |reading| {
+            if !room.take(Way::Known, reading.bytes.len()) {
+                return;
+            }
             let range = known.append(&reading.bytes);
-            *is_full |= range.is_none();
             let mut roll = RollingHash::new(*length);
-            for at in range.into_iter().flat_map(|range| range.start..=range.end - *length) {
+            for at in range.start..=range.end - *length {
                 let hash = roll.at(&known.text, at);
                 known.insert(hash, at);
             }
@@ -122,15 +116,15 @@ impl FlowIndex {
     /// A text that comes in by the source. What was known before does not count.
     pub fn bring_in(&mut self, seq: u64, path: &str, text: &str) {
         // Whether it was known before cannot be said when not all of that is kept.
-        if text.len() < self.length || self.is_full || !self.is_new(true, text) {
+        if !self.room.admits(Way::CameIn, text) {
             return;
         }
-        let Self { length, decode, came_in, places, next, segments, known, is_full, .. } = self;
+        let Self { length, decode, came_in, places, next, segments, known, room, .. } = self;
         each_reading(text, *decode, *length, &mut Reading::new(true), &mut |reading| {
-            let Some(range) = came_in.append(&reading.bytes) else {
-                *is_full = true;
+            if !room.take(Way::CameIn, reading.bytes.len()) {
                 return;
-            };
+            }
+            let range = came_in.append(&reading.bytes);
             places.extend_from_slice(&reading.places);
             next.resize(range.end, NONE);
             let mut roll = RollingHash::new(*length);
@@ -274,14 +268,11 @@ impl Pieces {
         Self { length, text: Vec::new(), slots: Vec::new(), count: 0 }
     }
 
-    /// Adds a text of at least one piece; `None` where there is no room for it.
-    fn append(&mut self, bytes: &[u8]) -> Option<Range<usize>> {
+    /// Adds a text of at least one piece, for which there is room.
+    fn append(&mut self, bytes: &[u8]) -> Range<usize> {
         let range = self.text.len()..self.text.len() + bytes.len();
-        if range.end > MOST_TEXT {
-            return None;
-        }
         self.text.extend_from_slice(bytes);
-        Some(range)
+        range
     }
 
     fn piece(&self, at: usize) -> &[u8] {

@@ -68,6 +68,20 @@ impl Reading {
         self.encoding = encoding;
     }
 
+    /// A text as it is.
+    fn push_plain(&mut self, how: Decodings, bytes: &[u8]) {
+        self.bytes.reserve(bytes.len());
+        // Most texts are read for their bytes alone, and in the usual way.
+        if !self.wants_places && how.has(Decoding::Space) && how.has(Decoding::Case) {
+            let counted = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+            self.bytes.extend(counted.map(u8::to_ascii_lowercase));
+            return;
+        }
+        for (at, byte) in bytes.iter().enumerate() {
+            self.push(how, (*byte, at, 1));
+        }
+    }
+
     fn push(&mut self, how: Decodings, (byte, at, width): Unit) {
         if how.has(Decoding::Space) && byte.is_ascii_whitespace() {
             return;
@@ -96,10 +110,7 @@ pub(super) fn each_reading(
     let bytes = text.as_bytes();
     let plain = |at: usize| (bytes[at], at, 1);
     reading.start(None);
-    reading.bytes.reserve(bytes.len());
-    for at in 0..bytes.len() {
-        reading.push(how, plain(at));
-    }
+    reading.push_plain(how, bytes);
     if reading.bytes.len() >= least {
         see(reading);
     }
@@ -170,7 +181,7 @@ fn each_run(
     let (mut start, mut count) = (0, 0);
     for at in 0..=len {
         let byte = if at < len { unit(at).0 } else { b' ' };
-        if IS_DIGIT[usize::from(byte)] {
+        if is_digit(byte) {
             count += 1;
             continue;
         }
@@ -191,6 +202,11 @@ fn each_run(
         }
         (start, count) = (at + 1, 0);
     }
+}
+
+/// Whether a byte is a digit of base64, or of hexadecimal numbers.
+pub(super) fn is_digit(byte: u8) -> bool {
+    IS_DIGIT[usize::from(byte)]
 }
 
 /// Which bytes are digits of base64. All of hexadecimal are among them.

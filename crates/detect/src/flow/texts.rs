@@ -7,6 +7,8 @@ use std::ops::Range;
 use serde_json::Value;
 use sortie_oatf::extension::flow::TextPart;
 
+use super::reading::is_digit;
+
 /// Every string and number of a JSON text that has at least so many bytes. Names of members are strings too. Nothing is parsed
 /// but what is shown: most texts of most messages are short.
 pub(super) fn each_raw_text(json: &str, least: usize, see: &mut dyn FnMut(&str)) {
@@ -22,7 +24,7 @@ pub(super) fn each_raw_text(json: &str, least: usize, see: &mut dyn FnMut(&str))
                 at += if bytes[at] == b'\\' { 2 } else { 1 };
             }
             at = (at + 1).min(bytes.len());
-            // An escape may be cut off in what is no JSON.
+            // An escape may be cut off in what is not JSON.
             let Some(string) = json.get(start..at).filter(|string| string.len() >= least + 2) else {
                 continue;
             };
@@ -41,6 +43,56 @@ pub(super) fn each_raw_text(json: &str, least: usize, see: &mut dyn FnMut(&str))
             at += 1;
         }
     }
+}
+
+/// All forms of a text together are at most so many times as long as it is, see [`each_reading`](super::reading::each_reading).
+pub(super) const MOST_FORMS: usize = 12;
+
+/// Runs of digits are read in four alignments of base64 (three quarters of their length) and two of hexadecimal digits (half of it).
+const FORMS_OF_RUNS: usize = 4;
+
+/// At least as much room as the texts of a JSON text take in all their forms. `length` is that
+/// of a piece; spaces take none where they do not count. Nothing is decoded for that.
+pub(super) fn most_room(json: &str, length: usize, counts_spaces: bool) -> usize {
+    let bytes = json.as_bytes();
+    let (mut in_runs, mut run, mut at, mut spaces) = (0, 0, 0, 0);
+    let mut has_plus = false;
+    let mut end_run = |run: &mut usize| {
+        if *run * 6 / 8 >= length {
+            in_runs += *run;
+        }
+        *run = 0;
+    };
+    while at < bytes.len() {
+        let byte = bytes[at];
+        at += 1;
+        if is_digit(byte) {
+            run += 1;
+            has_plus |= byte == b'+';
+            continue;
+        }
+        match (byte, bytes.get(at)) {
+            // What a line break separates is one run, since long lines are wrapped. `u` may begin a digit.
+            (b'\\', Some(b'n' | b'r')) => at += 1,
+            (b'\\', Some(b'/' | b'u')) | (b'\r' | b'\n', _) => {}
+            (b'\\', Some(b'\\')) => {
+                at += 1;
+                end_run(&mut run);
+            }
+            // Decoded, it may be anything.
+            (b'%', Some(next)) if next.is_ascii_hexdigit() || *next == b'\\' => {
+                return MOST_FORMS * bytes.len();
+            }
+            _ => {
+                spaces += usize::from(byte == b' ' && !counts_spaces);
+                end_run(&mut run);
+            }
+        }
+    }
+    end_run(&mut run);
+    let once = bytes.len() - spaces + FORMS_OF_RUNS * in_runs;
+    // With `+` for spaces it is read once more, and its runs are no longer than before.
+    if has_plus { 2 * once } else { once }
 }
 
 fn is_of_number(byte: u8) -> bool {

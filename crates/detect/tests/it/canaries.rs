@@ -57,5 +57,5 @@ fn an_indicator_without_a_value_for_its_canary_is_skipped() {
     let outcome = sent("key", "{{canary.ssh_key}}", "{}");
     assert_eq!(result(&outcome), IndicatorResult::Skipped);
     let why = outcome.verdict.indicator_verdicts[0].evidence.as_deref();
-    assert_eq!(why, Some("nothing says what its canary stands for"));
+    assert_eq!(why, Some("the trace does not record the value of its canary"));
 }

@@ -103,7 +103,7 @@ fn what_the_agent_was_told_before_does_not_flow() {
     read(&mut story);
     // The words of the prompt.
     assert!(sends(&mut story, "I summarise the plan of Project Nightingale").is_empty());
-    // What a tool says that is no source, and what the agent said first.
+    // What a tool says that is not a source, and what the agent said first.
     called(&mut story, "list_files", &json!({}), "notes-of-the-board-meeting.txt");
     called(&mut story, "read_index", &json!({}), "notes-of-the-board-meeting.txt");
     called(&mut story, "read_file", &json!({"path": "a name of its own making"}), "a name of its own making");

@@ -75,6 +75,8 @@ prop_compose! {
             connection: "1".to_owned(),
             sender: Sender::Agent,
             source: None,
+            refused: None,
+            wrapped: None,
             content: Content::from_wire(b"{}"),
         };
         (record, message)

@@ -109,6 +109,8 @@ fn message() -> impl Strategy<Value = Record> {
             connection: "c".to_owned(),
             sender,
             source: None,
+            refused: None,
+            wrapped: None,
             content: Content::from_wire(content.as_bytes()),
         }))
     })
@@ -227,6 +229,8 @@ attack:
             connection: "c".into(),
             sender: if asks { Sender::Actor } else { Sender::Agent },
             source: None,
+            refused: None,
+            wrapped: None,
             content: Content::from_wire(content.as_bytes()),
         };
         writer.append(UNIX_EPOCH, &mut Record::Message(Box::new(message))).unwrap();

@@ -8,5 +8,6 @@ mod foreign;
 mod fuzz_corpus;
 mod incremental;
 mod live;
+mod ruleset;
 mod story;
 mod verdicts;

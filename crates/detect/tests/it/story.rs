@@ -42,6 +42,8 @@ pub(crate) struct Story {
     pub(crate) id: u64,
     /// Where its messages come from.
     source: Option<SourcePlace>,
+    /// In which words the client refuses what the agent says next.
+    refused: Option<String>,
 }
 
 impl Story {
@@ -91,6 +93,7 @@ impl Story {
             phase,
             id: 0,
             source: None,
+            refused: None,
         };
         story.detector.lifecycle(&Record::Header(Box::new(header(origin, traced))));
         story
@@ -104,6 +107,12 @@ impl Story {
     /// From here on another actor speaks.
     pub(crate) fn actor(&mut self, name: &str, mode: &str) -> &mut Self {
         self.actor = (name.into(), mode.into());
+        self
+    }
+
+    /// The agent's client refuses what the agent says next.
+    pub(crate) fn refuse_next(&mut self, words: &str) -> &mut Self {
+        self.refused = Some(words.to_owned());
         self
     }
 
@@ -145,6 +154,8 @@ impl Story {
             connection: "1".into(),
             sender,
             source: self.source.clone().map(Box::new),
+            refused: self.refused.take(),
+            wrapped: None,
             content: Content::from_wire(message.to_string().as_bytes()),
         };
         self.detector.lifecycle(&Record::Message(Box::new(record.clone())));

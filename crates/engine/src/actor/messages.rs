@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sortie_oatf::model::{AdvanceReason, ExtractorSource, TriggerResult};
+use sortie_trace::wrapped::WrappedInfo;
 use sortie_trace::{Content, Deriver, Direction, Kind, Message, Sender};
 
 use super::ActorState;
@@ -25,12 +26,14 @@ pub struct Spoken<'s> {
     pub connection: &'s str,
     /// What was on the wire.
     pub bytes: &'s [u8],
+    /// What was done with it on the way, where the actor stands before a real server.
+    pub wrapped: Option<&'s WrappedInfo>,
 }
 
 impl<'s> Spoken<'s> {
     /// A message without an id, in the direction that its kind has nearly always.
     pub fn new(surfaces: &'s [&'s str], kind: Kind, connection: &'s str, bytes: &'s [u8]) -> Self {
-        Self { surfaces, direction: kind.into(), kind, id: None, connection, bytes }
+        Self { surfaces, direction: kind.into(), kind, id: None, connection, bytes, wrapped: None }
     }
 
     pub(crate) fn message(
@@ -55,6 +58,8 @@ impl<'s> Spoken<'s> {
             connection: self.connection.to_owned(),
             sender,
             source: None,
+            refused: None,
+            wrapped: self.wrapped.cloned().map(Box::new),
             content: Content::from_wire(self.bytes),
         }
     }

@@ -167,6 +167,18 @@ impl ActorState {
         Ok(Cow::Owned(self.filled(payload, request, response)?.text().to_owned()))
     }
 
+    /// A text of the document with its templates filled. What would be too large stays as it is, with a warning.
+    pub(crate) fn fill_text(&self, text: &str, request: Option<&Value>, response: Option<&Value>) -> String {
+        if !text.contains("{{") {
+            return text.to_owned();
+        }
+        let filled = self.filled(&WirePayload::plain(text.into()), request, response);
+        filled
+            .ok()
+            .and_then(|filled| filled.value().as_str().map(str::to_owned))
+            .unwrap_or_else(|| text.to_owned())
+    }
+
     /// Fills the templates of a payload; references that stand for nothing become warnings (W-004).
     fn filled(
         &self,

@@ -2,12 +2,16 @@
 
 use std::pin::Pin;
 
+use serde_json::{Map, Value};
+use sortie_detect::outcome::Weakness;
 use sortie_detect::resistance::{Fact, Resistance};
 use sortie_detect::{
     CaseInfo, CaseResult, Delivered, EvaluatorCase, Evidence, EvidenceSource, Failure, FailureKind, Fault,
     Judged, Opinion, Outcome, QuoteSource, Reach,
 };
-use sortie_evaluators::{Values, Verdict};
+use sortie_evaluators::{Because, Evaluator, Values, Verdict};
+use sortie_oatf::MatchEvidence;
+use sortie_probe::UnsolvedTool;
 use sortie_trace::{Redactor, Role, Transcriber, Transcript};
 
 use sortie_evaluators::cases::{CompiledEvaluator, Offer, PatternCase, Planned, Play};
@@ -51,6 +55,14 @@ pub trait CaseAttacker: Send + Sync {
         names: &'a [String],
     ) -> BoxFuture<'a, Result<Values, AttackError>>;
 
+    /// Arguments with which a tool may work that never did: a harmless call, and no attack.
+    fn suggest_call<'a>(
+        &'a self,
+        _: &'a UnsolvedTool,
+    ) -> BoxFuture<'a, Result<Map<String, Value>, AttackError>> {
+        Box::pin(async { Err(AttackError::Failed("it suggests no calls".to_owned())) })
+    }
+
     /// The next message of a conversation, or `None` when there is nothing more to try.
     fn next<'a>(
         &'a self,
@@ -77,12 +89,16 @@ impl Exchange {
     ) -> Result<Outcome, BudgetExhausted> {
         let transcript = self.told.transcript();
         let mut outcome = match (&self.failure, &transcript) {
-            (None, Ok(transcript)) => self.judged(case, transcript, judge).await?,
+            (None, Ok(transcript)) => without_control(case, self.judged(case, transcript, judge).await?),
             (Some(failure), _) => failed(case, failure.clone()),
             (None, Err(error)) => {
                 failed(case, Failure::new(FailureKind::ProtocolError, Fault::Agent, error.to_string()))
             }
         };
+        if let CaseInfo::Evaluator { evaluator } = &mut outcome.case {
+            let is_told = outcome.verdict.result == CaseResult::Exploited || !outcome.hints.is_empty();
+            evaluator.weakness = is_told.then(|| weakness(&case.rubric));
+        }
         redact(&mut outcome, redactor);
         if let Some(opinion) = outcome.judged.as_ref().and_then(Judged::opinion) {
             outcome.evidence = self.quoted(opinion);
@@ -110,20 +126,12 @@ impl Exchange {
             Verdict::Fail => (CaseResult::Exploited, "gave in"),
             Verdict::Pass | Verdict::Undecided => (CaseResult::NotExploited, "resisted"),
         };
-        // A target that does not work gives nothing away: that is no resistance.
+        // A target that does not work gives nothing away: that is not resistance.
         let fault = self.fault(case, transcript).filter(|_| decision.verdict != Verdict::Fail);
+        let hints: Vec<_> =
+            decision.hints.into_iter().map(|because| self.checked(transcript, because)).collect();
         if let Some(because) = decision.because.filter(|_| fault.is_none()) {
-            let evidence = Evidence {
-                by: EvidenceSource::Check,
-                seq: self.told.record_at(transcript, &because.evidence.path),
-                start: None,
-                end: None,
-                line: because.evidence.line,
-                turn: transcript.turn_at(&because.evidence.path).map(|turn| turn + 1),
-                path: because.evidence.path,
-                text: because.evidence.excerpt,
-                name: because.check,
-            };
+            let evidence = self.checked(transcript, because);
             let reason = format!("a check says that the target {what}: {}", evidence.name);
             return Ok(Outcome { evidence: vec![evidence], warnings, ..outcome(case, result, reason) });
         }
@@ -134,11 +142,16 @@ impl Exchange {
         }
         let Some(judge) = judge else {
             let reason = match (case.rubric.checks.is_empty(), warnings.first()) {
-                (true, _) => "it has no checks, and there is no judge".to_owned(),
-                (false, None) => "its checks say nothing about this, and there is no judge".to_owned(),
-                (false, Some(error)) => format!("{error}; and there is no judge"),
+                (false, None) if !hints.is_empty() => {
+                    format!("suspicious, and no proof: {}", hints[0].name)
+                }
+                (true, _) => "it has no checks, and no judge is configured".to_owned(),
+                (false, None) => {
+                    "its checks do not decide this answer, and no judge is configured".to_owned()
+                }
+                (false, Some(error)) => format!("{error}; and no judge is configured"),
             };
-            return Ok(Outcome { warnings, ..outcome(case, CaseResult::Skipped, reason) });
+            return Ok(Outcome { warnings, hints, ..outcome(case, CaseResult::Skipped, reason) });
         };
         let judged = judge.judge(case, transcript).await?;
         let says = |what: &str, opinion: &Opinion| match opinion.votes.len() {
@@ -155,7 +168,23 @@ impl Exchange {
                 failed(case, Failure::new(FailureKind::JudgeFailed, Fault::Harness, message))
             }
         };
-        Ok(Outcome { judged: Some(judged), warnings, ..outcome })
+        Ok(Outcome { judged: Some(judged), warnings, hints, ..outcome })
+    }
+
+    /// What a check found, and where the trace has it.
+    fn checked(&self, transcript: &Transcript, because: Because) -> Evidence {
+        let MatchEvidence { path, excerpt, line, .. } = because.evidence;
+        Evidence {
+            by: EvidenceSource::Check,
+            seq: self.told.record_at(transcript, &path),
+            start: None,
+            end: None,
+            line,
+            turn: transcript.turn_at(&path).map(|turn| turn + 1),
+            path,
+            text: excerpt,
+            name: because.check,
+        }
     }
 
     /// Why its silence counts, or does not.
@@ -165,22 +194,26 @@ impl Exchange {
         let (reached, alive) = match (last, self.fault(case, transcript)) {
             (Some(_), Some(words)) => {
                 let why = format!("its last word is that it does not work: {words}");
-                (Fact::yes(seq, "it answered what was said to it"), Fact::no(seq, why))
+                (Fact::yes(seq, "it answered the messages"), Fact::no(seq, why))
             }
             (Some(_), None) => {
-                let reached = Fact::yes(seq, "it answered what was said to it");
+                let reached = Fact::yes(seq, "it answered the messages");
                 (reached, Fact::yes(seq, "its last answer is one of a working target"))
             }
             // Nothing is said in a review: what it says about itself is looked at.
             (None, _) if matches!(case.play, Play::Review { .. }) => {
                 (Fact::yes(None, "it said what it offers"), Fact::yes(None, "it said what it offers"))
             }
+            (None, _) if matches!(case.play, Play::Connection { .. }) => {
+                let said = "it took the connection, or refused it";
+                (Fact::yes(None, said), Fact::yes(None, said))
+            }
             (None, _) => (Fact::no(None, "it answered nothing"), Fact::no(None, "it answered nothing")),
         };
         let watched = match (&outcome.verdict.result, &outcome.verdict.reason) {
             (CaseResult::Skipped, Some(reason)) => Fact::no(None, reason.clone()),
             (CaseResult::Error, Some(reason)) => Fact::unknown(reason.clone()),
-            _ => Fact::yes(None, "what decides it saw what was said"),
+            _ => Fact::yes(None, "every check saw the answers"),
         };
         let able = Fact::yes(None, "it has what the case needs of it");
         Resistance { reached, alive, able, watched }
@@ -233,7 +266,8 @@ pub(super) fn redact(outcome: &mut Outcome, redactor: &Redactor) {
         evaluator.tool.iter_mut().chain(evaluator.filled.values_mut()).for_each(hide);
     }
     let failure = outcome.failure.iter_mut().map(|failure| &mut failure.message);
-    failure.chain(&mut outcome.verdict.reason).chain(&mut outcome.warnings).for_each(hide);
+    let hints = outcome.hints.iter_mut().filter_map(|hint| hint.text.as_mut());
+    failure.chain(&mut outcome.verdict.reason).chain(&mut outcome.warnings).chain(hints).for_each(hide);
     let judged = outcome.judged.take().and_then(|judged| serde_json::to_string(&judged).ok());
     // Redacted JSON stays JSON; should it not, nothing of it is shown.
     outcome.judged = judged.and_then(|text| serde_json::from_str(&redactor.json(&text)).ok());
@@ -242,7 +276,8 @@ pub(super) fn redact(outcome: &mut Outcome, redactor: &Redactor) {
 /// What is kept of a transcript: the list of tools is in the trace, unless the case is about it.
 fn without_tools(case: &PatternCase, transcript: Transcript, evidence: &[Evidence]) -> Transcript {
     let about_tools = |found: &Evidence| found.path.starts_with("tools") || found.path.starts_with("server");
-    if evidence.iter().any(about_tools) || matches!(case.play, Play::Review { .. }) {
+    let about_server = matches!(case.play, Play::Review { .. } | Play::Connection { .. });
+    if evidence.iter().any(about_tools) || about_server {
         return transcript;
     }
     // It is shorter than what was within the limits.
@@ -255,8 +290,27 @@ pub fn case_info(case: &PatternCase) -> EvaluatorCase {
         id: case.rubric.evaluator.id.clone(),
         pattern: Some(case.pattern.clone()),
         tool: case.tool().map(str::to_owned),
+        argument: case.argument.clone(),
+        weakness: None,
         filled: case.filled.clone(),
     }
+}
+
+/// A tool that never worked resists nothing: only a proof counts.
+fn without_control(case: &PatternCase, outcome: Outcome) -> Outcome {
+    match &case.control_failure {
+        Some(why) if outcome.verdict.result != CaseResult::Exploited => {
+            let message = format!("its control failed: {why}");
+            let failure = Failure::new(FailureKind::ControlFailed, Fault::Agent, message);
+            Outcome { warnings: outcome.warnings, ..failed(case, failure) }
+        }
+        _ => outcome,
+    }
+}
+
+fn weakness(rubric: &CompiledEvaluator) -> Weakness {
+    let Evaluator { name, cwe, remedy, .. } = &rubric.evaluator;
+    Weakness { name: name.clone(), cwe: cwe.clone(), remedy: remedy.clone() }
 }
 
 /// The outcome of what is not played; `None` for what is to be.
@@ -270,7 +324,7 @@ pub fn unplayed(planned: &Planned) -> Option<Outcome> {
         Planned::NotApplicable { reason, .. } => (CaseResult::NotApplicable, reason.clone()),
     };
     let id = planned.rubric().evaluator.id.clone();
-    let case = EvaluatorCase { id, pattern: None, tool: None, filled: Values::new() };
+    let case = EvaluatorCase { id, ..EvaluatorCase::default() };
     Some(of_evaluator(planned.rubric(), planned.id(), case, result, reason))
 }
 

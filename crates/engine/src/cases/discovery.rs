@@ -5,13 +5,12 @@ use std::io::{self, BufReader};
 use std::path::Path;
 
 use sortie_trace::time::parse_time;
-use sortie_trace::{
-    Header, MAX_TRACE_BYTES, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer,
-};
+use sortie_trace::{Header, Record, Redactor, StopReason, Stopped, Trace, TracedTarget, Transcriber, Writer};
 
+use super::control::unkept_channel;
 use super::player::PlayOptions;
 use crate::run::private_file;
-use crate::targets::{Channel, Offer, Target, TargetError};
+use crate::targets::{Offer, Target, TargetError};
 use sortie_evaluators::cases::hash;
 
 /// The trace of the look at the target of evaluators, in the folder of a run.
@@ -89,16 +88,11 @@ pub async fn discover(target: &Target, file: &str, options: &PlayOptions) -> Res
         check_target(found.target(), target, &options.redactor)?;
         return Ok(found);
     }
-    let trace = |error: sortie_trace::WriteError| TargetError::Trace(error.to_string());
-    let header = target.header();
-    let (redactor, watcher) = (options.redactor.clone(), options.watcher.clone());
     // There is no folder yet: the records wait for one.
-    let out = Box::new(io::sink());
-    let channel = Channel::begin(out, header.clone(), target.kind(), redactor, MAX_TRACE_BYTES, watcher);
-    let channel = channel.map_err(trace)?;
+    let channel = unkept_channel(target, options)?;
     channel.recorder().start_copies();
     let offer = target.discover(&channel, &options.settings).await?;
-    let header = redacted(header, &options.redactor);
+    let header = redacted(target.header(), &options.redactor);
     Ok(Discovery { offer, header, records: channel.recorder().take_copies() })
 }
 

@@ -1,21 +1,26 @@
 //! One case, from its first message to what comes of it.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
 use sortie_detect::{Failure, FailureKind, Fault, Outcome};
-use sortie_evaluators::{Values, Verdict};
-use sortie_trace::{Header, MAX_TRACE_BYTES, Redactor, StopReason};
+use sortie_evaluators::{LISTENER_NAMES, Values, Verdict};
+use sortie_sandbox::Sandbox;
+use sortie_trace::{Header, MAX_TRACE_BYTES, Record, Redactor, StopReason};
+use sortie_wire::http::ContactListener;
+use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use super::control::ControlCalls;
 use super::decision::{AttackError, BudgetExhausted, CaseAttacker, CaseJudge, Exchange, failed, redact};
 use super::discovery::{DISCOVERY, Discovery, check_target};
 use super::recorded::{CaseTrace, attacker_failed, filled_of, traced};
 use crate::recorder::Watcher;
 use crate::run::{private_file, private_folder};
-use crate::targets::{ACTOR, Channel, Offer, Session, Sessions, Settings, Target, TargetError};
+use crate::targets::{ACTOR, Channel, Conversation, Offer, Session, Sessions, Settings, Target, TargetError};
 use sortie_evaluators::cases::{PatternCase, Play, Unplayable, attempt_folder};
 
 /// Plays cases against one target. All that they share is here: connections, what the target offers, how it is approached.
@@ -44,6 +49,12 @@ pub struct PlayOptions {
     pub replay: Option<PathBuf>,
     /// Start a process that serves MCP anew for each case.
     pub fresh_server: bool,
+    /// Where servers connect to that are made to; it listens from the first call that needs it.
+    pub listener: Arc<OnceCell<ContactListener>>,
+    /// Where the server is started, unless that is the host.
+    pub sandbox: Option<Arc<Sandbox>>,
+    /// Harmless calls of the tools that were made before. A server that was just started is prepared with those that made something.
+    pub controls: Option<Arc<ControlCalls>>,
     /// Whether the target answered a control that was played before; `None` where none was.
     pub control: Option<bool>,
     /// Sees every record of every trace.
@@ -62,6 +73,9 @@ impl Default for PlayOptions {
             attacker: None,
             replay: None,
             fresh_server: false,
+            listener: Arc::default(),
+            sandbox: None,
+            controls: None,
             control: None,
             watcher: Arc::new(()),
             end: CancellationToken::new(),
@@ -85,7 +99,12 @@ impl Player {
     pub fn new(target: &Target, discovery: &Discovery, folder: &Path, options: PlayOptions) -> Self {
         Self {
             target: target.clone(),
-            sessions: Sessions::new(target, options.settings, options.fresh_server),
+            sessions: Sessions::new(
+                target,
+                options.settings,
+                options.fresh_server,
+                options.controls.as_ref().map(|controls| controls.preparation.clone()).unwrap_or_default(),
+            ),
             discovery: discovery.clone(),
             folder: folder.to_owned(),
             options,
@@ -111,7 +130,11 @@ impl Player {
             outcome
         };
         let attacker = self.options.attacker.as_deref();
-        let mut case = match self.until(filled(case, &self.discovery.offer, attacker)).await? {
+        let filling = async {
+            let known = self.known(case).await?;
+            filled(case, known, &self.discovery.offer, attacker).await
+        };
+        let mut case = match self.until(filling).await? {
             Ok(case) => case,
             Err(AttackError::Budget(exhausted)) => return Err(exhausted.into()),
             Err(error @ AttackError::Failed(_)) => {
@@ -120,7 +143,7 @@ impl Player {
         };
         let mut header = self.target.header();
         header.case = traced(&case, redactor);
-        header.control = self.options.control;
+        header.control = self.options.control.filter(|_| case.control_failure.is_none());
         // What is decided by is what the trace says.
         case.values = header.case.as_ref().map(|case| case.values.clone()).unwrap_or_default();
         case.filled = header.case.as_ref().map(filled_of).unwrap_or_default();
@@ -137,6 +160,25 @@ impl Player {
         let outcome = self.until(exchange.decide(&case, judge, redactor)).await??;
         let trace = Some(self.folder.join(trace).to_string_lossy().into_owned());
         Ok(Outcome { trace, ..outcome })
+    }
+
+    /// What is known for placeholders only now: where a listener of ours is, or was.
+    async fn known(&self, case: &PatternCase) -> Result<Values, AttackError> {
+        let mut known = Values::new();
+        if let Play::Unfilled { missing, .. } = &case.play
+            && missing.iter().any(|name| LISTENER_NAMES.contains(&name.as_str()))
+        {
+            let failed = |error: io::Error| AttackError::Failed(format!("there is no listener: {error}"));
+            if let Some(run) = &self.options.replay {
+                return recorded_listener(run, case).map_err(failed);
+            }
+            let listener =
+                self.options.listener.get_or_try_init(ContactListener::start).await.map_err(failed)?;
+            let address = listener.address();
+            let values = [address.to_string(), address.port().to_string()];
+            known.extend(LISTENER_NAMES.map(str::to_owned).into_iter().zip(values));
+        }
+        Ok(known)
     }
 
     async fn until<T>(&self, work: impl Future<Output = T>) -> Result<T, PlayError> {
@@ -225,17 +267,75 @@ impl Player {
         channel: &Channel,
         session: &mut Option<Session>,
     ) -> Result<(), ConversationError> {
-        if let Play::Review { .. } = &case.play {
-            // Nothing is said but what this run has said when it looked at the target.
-            for record in &self.discovery.records {
+        if let Play::Connection { headers } = &case.play {
+            return Ok(self.connect(headers, channel).await?);
+        }
+        // Nothing is said but what this run has said when it looked at the target, or called a tool just like this.
+        let controls = self.options.controls.as_ref();
+        let said: Option<Vec<&Record>> = match &case.play {
+            Play::Review { .. } => {
+                Some(controls.map_or_else(Vec::new, |controls| controls.listings().collect()))
+            }
+            Play::Call { tool, arguments } => {
+                let exchange = controls.and_then(|controls| controls.exchange(tool, arguments));
+                exchange.map(|records| records.iter().collect())
+            }
+            _ => None,
+        };
+        if let Some(exchange) = said {
+            for record in self.discovery.records.iter().chain(exchange) {
                 let written = channel.recorder().repeat(record.clone());
                 written.map_err(|error| TargetError::Trace(error.to_string()))?;
             }
             return Ok(());
         }
         let conversation = &mut session.insert(self.sessions.open(channel).await?).conversation;
+        self.attack(case, channel, conversation).await?;
+        match case.values.get("canary") {
+            Some(canary) => self.record_effects(canary, channel).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records what the server did beside its answers, by the canary of the case: what it was made to do, it has done when it answers.
+    async fn record_effects(&self, canary: &str, channel: &Channel) -> Result<(), ConversationError> {
+        let contact = self.options.listener.get().and_then(|listener| listener.contact_with(canary));
+        if let Some(head) = contact {
+            channel.contacted(&head)?;
+        }
+        let Some(sandbox) = self.options.sandbox.clone() else { return Ok(()) };
+        let canary = canary.to_owned();
+        let asked = tokio::task::spawn_blocking(move || sandbox.activity_mentioning(&canary)).await;
+        // A sandbox that fails to tell has told nothing.
+        for activity in asked.unwrap_or_default() {
+            channel.observed(&activity)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a connection with these headers, and closes it. That the server refuses it is an answer.
+    async fn connect(&self, headers: &Map<String, Value>, channel: &Channel) -> Result<(), TargetError> {
+        match self.target.with_headers(headers).open(channel, &self.options.settings).await {
+            Ok(conversation) => conversation.close().await,
+            Err(TargetError::Status { status: 400..=499, .. } | TargetError::Refusal { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    async fn attack(
+        &self,
+        case: &PatternCase,
+        channel: &Channel,
+        conversation: &mut Conversation,
+    ) -> Result<(), ConversationError> {
         match &case.play {
             Play::Call { tool, arguments } => conversation.call(tool, arguments).await?,
+            Play::Series { tool, calls } => {
+                for arguments in calls {
+                    conversation.call(tool, arguments).await?;
+                }
+            }
             Play::Seeds(seeds) => {
                 for seed in seeds {
                     conversation.say(seed).await?;
@@ -247,8 +347,8 @@ impl Player {
                 }
                 conversation.finish().await?;
             }
-            // The first says nothing, and the second was filled.
-            Play::Review { .. } | Play::Unfilled { .. } => {}
+            // Nothing is said in the first two, and the third was filled.
+            Play::Review { .. } | Play::Connection { .. } | Play::Unfilled { .. } => {}
         }
         Ok(())
     }
@@ -296,16 +396,30 @@ enum ConversationError {
     Attacker(#[from] AttackError),
 }
 
-/// The case with what the attacker fills in; the case as it is where nothing is missing.
+/// Where the listener of a case was, by its trace.
+fn recorded_listener(run: &Path, case: &PatternCase) -> io::Result<Values> {
+    let trace = run.join(attempt_folder(&case.id, case.attempt)).join("trace.jsonl");
+    let read = CaseTrace::read(BufReader::new(File::open(trace)?)).map_err(io::Error::other)?;
+    let is_listener = |(name, _): &(String, String)| LISTENER_NAMES.contains(&name.as_str());
+    Ok(read.case.values.into_iter().filter(is_listener).collect())
+}
+
+/// The case with what is known and what the attacker fills in; the case as it is where nothing is missing.
 async fn filled(
     case: &PatternCase,
+    known: Values,
     offer: &Offer,
     attacker: Option<&dyn CaseAttacker>,
 ) -> Result<PatternCase, AttackError> {
     let Play::Unfilled { shape, missing } = &case.play else { return Ok(case.clone()) };
-    let attacker =
-        attacker.ok_or_else(|| AttackError::Failed("there is none to fill placeholders".to_owned()))?;
-    let written = attacker.fill(case, offer, missing).await?;
+    let mut case = case.clone();
+    case.values.extend(known.clone());
+    let missing: Vec<String> = missing.iter().filter(|name| !known.contains_key(*name)).cloned().collect();
+    let written = match attacker {
+        _ if missing.is_empty() => Values::new(),
+        Some(attacker) => attacker.fill(&case, offer, &missing).await?,
+        None => return Err(AttackError::Failed("there is none to fill placeholders".to_owned())),
+    };
     if let Some(name) = missing.iter().find(|name| !written.contains_key(*name)) {
         return Err(AttackError::Failed(format!("it does not fill `{{{{{name}}}}}`")));
     }
@@ -319,5 +433,5 @@ async fn filled(
             Unplayable::Invalid(why) => format!("what it wrote cannot be sent: {why}"),
         })
     })?;
-    Ok(PatternCase { play, values, filled, ..case.clone() })
+    Ok(PatternCase { play, values, filled, ..case })
 }

@@ -94,14 +94,19 @@ fn case_of(traced: &TracedCase, rubric: Arc<CompiledEvaluator>) -> PatternCase {
         pattern: traced.pattern.clone(),
         template: pattern.map_or_else(|| Template::new(""), |pattern| pattern.template.clone()),
         judge_hint: pattern.and_then(|pattern| pattern.judge_hint.clone()),
+        first: pattern.is_some_and(|pattern| pattern.first),
         play: match traced.play.clone() {
             TracedPlay::Seeds(seeds) => Play::Seeds(seeds),
             TracedPlay::Call { tool, arguments } => Play::Call { tool, arguments },
+            TracedPlay::Series { tool, calls } => Play::Series { tool, calls },
             TracedPlay::Review { text } => Play::Review { text },
+            TracedPlay::Connection { headers } => Play::Connection { headers },
         },
         rubric,
         values: traced.values.clone(),
         filled: filled_of(traced),
+        argument: traced.argument.clone(),
+        control_failure: traced.control_failure.clone(),
         attempt: None,
     }
 }
@@ -117,7 +122,9 @@ pub(super) fn traced(case: &PatternCase, redactor: &Redactor) -> Option<TracedCa
     let play = match case.play.clone() {
         Play::Seeds(seeds) => TracedPlay::Seeds(seeds),
         Play::Call { tool, arguments } => TracedPlay::Call { tool, arguments },
+        Play::Series { tool, calls } => TracedPlay::Series { tool, calls },
         Play::Review { text } => TracedPlay::Review { text },
+        Play::Connection { headers } => TracedPlay::Connection { headers },
         Play::Unfilled { .. } => return None,
     };
     let of_checks = case.rubric.checks.placeholders();
@@ -135,6 +142,8 @@ pub(super) fn traced(case: &PatternCase, redactor: &Redactor) -> Option<TracedCa
         play,
         values: values.map(|(name, value)| (name.clone(), value.clone())).collect(),
         filled: case.filled.keys().cloned().collect(),
+        argument: case.argument.clone(),
+        control_failure: case.control_failure.clone(),
     };
     let mut header = Header::run("", std::time::UNIX_EPOCH);
     header.case = Some(traced);

@@ -43,9 +43,9 @@ pub(crate) struct Webhook {
 enum PushError {
     #[error("it has no `url`")]
     NoUrl,
-    #[error("`{url}` is no URL: {source}")]
+    #[error("`{url}` is not a URL: {source}")]
     BadUrl { url: String, source: url::ParseError },
-    #[error("`{url}` is no address of HTTP")]
+    #[error("`{url}` is not an address of HTTP")]
     NotHttp { url: String },
     #[error("`{host}` is not this machine, and --allow-host does not name it")]
     NotAllowed { host: String },

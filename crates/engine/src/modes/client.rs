@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sortie_oatf::compile::{CompileError, CompiledResponses};
 use sortie_oatf::extension::ExtensionError;
+use sortie_oatf::extension::mcp::action_headers;
 use sortie_oatf::model::{OperandError, ResponseEntry};
 use sortie_trace::ActorFailure;
 use sortie_wire::http::{ClientError, ClientOptions};
@@ -66,6 +67,8 @@ pub(crate) fn begin(
 pub(crate) struct Action {
     pub(crate) method: String,
     pub(crate) params: Option<WirePayload>,
+    /// Headers of its own (`x-sortie.headers`).
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 /// An action that is ready for the wire.
@@ -74,6 +77,7 @@ pub(crate) struct Step {
     pub(crate) method: String,
     /// JSON text.
     pub(crate) params: Option<String>,
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Action {
@@ -87,7 +91,8 @@ impl Action {
         let actions = list.iter().enumerate().map(|(at, action)| {
             let method = action.value().get("method").and_then(|method| method.as_str());
             let method = method.ok_or(StateError::NoMethod { number: at + 1 })?.to_owned();
-            Ok(Self { method, params: action.get("params") })
+            let headers = action_headers(action.value())?;
+            Ok(Self { method, params: action.get("params"), headers })
         });
         actions.collect()
     }
@@ -98,7 +103,7 @@ impl Action {
             Some(params) => Some(actor.fill(params, None, None).ok()?.into_owned()),
             None => None,
         };
-        Some(Step { method: self.method.clone(), params })
+        Some(Step { method: self.method.clone(), params, headers: self.headers.clone() })
     }
 }
 
@@ -109,6 +114,7 @@ impl Step {
             EntryAction::Send { method, params } => Some(Self {
                 method: method.clone(),
                 params: params.as_ref().map(|params| params.text().to_owned()),
+                headers: Vec::new(),
             }),
             EntryAction::Other { .. } => None,
         }

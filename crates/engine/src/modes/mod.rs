@@ -1,17 +1,20 @@
-//! The five postures of an actor, each over its protocol.
+//! The five postures of an actor, each over its protocol; an MCP server may also stand before a real one.
 
 pub mod a2a_client;
-mod a2a_push;
+pub(crate) mod a2a_push;
 pub mod a2a_server;
 pub mod ag_ui_client;
 mod client;
 pub mod mcp_client;
 pub mod mcp_server;
+pub(crate) mod wrapped;
 
 use std::fmt::Display;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use sortie_oatf::extension::ExtensionError;
 use sortie_trace::ActorFailure;
+pub use sortie_wire::a2a::A2aVersion;
 use sortie_wire::ag_ui::RunInputError;
 pub use sortie_wire::mcp::McpRevision;
 pub use sortie_wire::{Address, Endpoint};
@@ -58,7 +61,7 @@ impl ActorError {
 /// What a binding cannot play in the state of a phase.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StateError {
-    #[error("`{key}` is no list")]
+    #[error("`{key}` is not a list")]
     NoList { key: &'static str },
     /// An action, counted from 1.
     #[error("action {number} has no `method`")]
@@ -72,6 +75,8 @@ pub(crate) enum StateError {
     Responses { name: String, source: Box<EntryError> },
     #[error(transparent)]
     Elicitation(#[from] EntryError),
+    #[error(transparent)]
+    Extension(#[from] ExtensionError),
 }
 
 /// What the states of all phases mean to a binding, by their index.

@@ -1,10 +1,12 @@
 //! Who plays: the actors of a run, each in its mode.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
+use sortie_bindings::known_modes;
 use sortie_oatf::Compiled;
-use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::Mode;
+use sortie_rewrite::Operations;
 use tokio::task::{JoinError, JoinSet};
 
 use super::command::Addresses;
@@ -12,16 +14,25 @@ use super::options::RunOptions;
 use crate::actor::ActorState;
 use crate::context::Context;
 use crate::modes::{
-    ActorError, Endpoint, Serving, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server,
+    ActorError, Endpoint, Serving, a2a_client, a2a_server, ag_ui_client, mcp_client, mcp_server, wrapped,
 };
 use sortie_trace::ActorFailure;
 
 pub(super) struct ActorSet {
     actors: Vec<Arc<ActorState>>,
+    /// The real servers behind actors, by the name of the actor.
+    wrapped: HashMap<String, WrappedServer>,
     servers: JoinSet<(Arc<ActorState>, Result<(), JoinError>)>,
     clients: JoinSet<Arc<ActorState>>,
     /// Clients that have not finished, to find those that panic.
     playing: Vec<(tokio::task::Id, Arc<ActorState>)>,
+}
+
+/// The real server behind an actor, and what the phases of the actor do with what it says.
+#[derive(Clone)]
+struct WrappedServer {
+    endpoint: Endpoint,
+    operations: Vec<Operations>,
 }
 
 /// Something that an actor's task came to.
@@ -36,18 +47,33 @@ pub(super) enum Finished {
 
 impl ActorSet {
     /// The actors of a document. One whose mode nobody knows is left out, with a warning.
-    pub(super) fn new(document: &Compiled, context: &Context) -> Self {
+    ///
+    /// A real server that no actor stands before gets an actor that changes nothing.
+    pub(super) fn new(document: &Compiled, options: &RunOptions, context: &Context) -> Self {
         let described = document.document().attack.execution.actors.iter().flatten().enumerate();
         let actors = described.filter_map(|(index, actor)| {
             let known = known_modes().contains(&actor.mode.as_str());
             if !known {
                 let (name, mode) = (&actor.name, &actor.mode);
-                context.recorder.warn(format!("`{name}` is left out: nobody here knows the mode `{mode}`"));
+                context.recorder.warn(format!("`{name}` is left out: unsupported mode `{mode}`"));
             }
             known.then(|| ActorState::new(document, index, context.clone()))
         });
-        let actors = actors.collect();
-        Self { actors, servers: JoinSet::new(), clients: JoinSet::new(), playing: Vec::new() }
+        let mut actors: Vec<_> = actors.collect();
+        let mut wrapped = HashMap::new();
+        let described = document.document().attack.execution.actors.iter().flatten();
+        for (actor, compiled) in described.zip(document.actors()) {
+            if let Some(endpoint) = compiled.wrap.as_ref().and_then(|name| options.wrap.get(name)) {
+                let operations = Operations::by_phase(compiled);
+                wrapped.insert(actor.name.clone(), WrappedServer { endpoint: endpoint.clone(), operations });
+            }
+        }
+        for (name, endpoint) in options.recorded_servers(document) {
+            actors.push(ActorState::recording(name, context.clone()));
+            let server = WrappedServer { endpoint: endpoint.clone(), operations: Vec::new() };
+            wrapped.insert(name.clone(), server);
+        }
+        Self { actors, wrapped, servers: JoinSet::new(), clients: JoinSet::new(), playing: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -58,7 +84,8 @@ impl ActorSet {
     pub(super) async fn serve(&mut self, options: &RunOptions) -> Result<Addresses, ()> {
         let mut addresses = Addresses::default();
         for actor in self.actors.iter().filter(|actor| is_server(actor)) {
-            match serve(actor.clone(), options).await {
+            let wrapped = self.wrapped.get(actor.name());
+            match serve(actor.clone(), wrapped, options).await {
                 Ok(Serving { url, done }) => {
                     addresses.servers.push((actor.name().to_owned(), actor.mode().to_owned(), url));
                     let actor = actor.clone();
@@ -159,7 +186,18 @@ fn is_server(actor: &ActorState) -> bool {
     Mode::of(actor.mode()).is_server()
 }
 
-async fn serve(actor: Arc<ActorState>, options: &RunOptions) -> Result<Serving, ActorError> {
+async fn serve(
+    actor: Arc<ActorState>,
+    wrapped: Option<&WrappedServer>,
+    options: &RunOptions,
+) -> Result<Serving, ActorError> {
+    if let Some(WrappedServer { endpoint, operations }) = wrapped.cloned() {
+        return if options.stdio {
+            Ok(wrapped::start_stdio(actor, endpoint, operations, options))
+        } else {
+            wrapped::start(actor, endpoint, operations, options).await
+        };
+    }
     match Mode::of(actor.mode()) {
         Mode::A2aServer => a2a_server::start(actor, options).await,
         _ if options.stdio => mcp_server::start_stdio(actor, options.clone()),

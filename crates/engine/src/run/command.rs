@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 use sortie_oatf::Compiled;
 use sortie_oatf::model::Mode;
 
+use crate::modes::wrapped;
+
 /// Where the server actors of a run are, and what tells the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Addresses {
@@ -15,7 +17,15 @@ pub struct Addresses {
     pub mcp_config: String,
     /// The file that holds the prompt.
     pub prompt_file: String,
+    /// The folder of the agent's own files, where it is configured.
+    pub agent_folder: Option<String>,
 }
+
+/// What stands for an address that is not known yet.
+const PLANNED: &str = "http://127.0.0.1";
+
+/// What stands for the name of each MCP server: a word with it is repeated.
+const SERVER: &str = "{server}";
 
 /// What stands for the file that holds the prompt.
 const PROMPT_FILE: &str = "prompt_file";
@@ -28,7 +38,7 @@ const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 #[non_exhaustive]
 pub enum CommandError {
     /// A placeholder that nobody knows.
-    #[error("the agent's command uses `{{{name}}}`, which is no placeholder: {known} are known here")]
+    #[error("the agent's command uses `{{{name}}}`, which is not a placeholder: {known} are known here")]
     Unknown {
         /// What is between the braces.
         name: String,
@@ -75,16 +85,22 @@ impl Addresses {
         let actors = document.document().attack.execution.actors.iter().flatten();
         let servers =
             actors.filter(|actor| matches!(Mode::of(&actor.mode), Mode::McpServer | Mode::A2aServer));
-        let servers =
-            servers.map(|actor| (actor.name.clone(), actor.mode.clone(), "http://127.0.0.1".into()));
-        Self { servers: servers.collect(), mcp_config: "mcp.json".into(), prompt_file: "prompt.txt".into() }
+        let servers = servers.map(|actor| (actor.name.clone(), actor.mode.clone(), PLANNED.into()));
+        let (mcp_config, prompt_file) = ("mcp.json".into(), "prompt.txt".into());
+        Self { servers: servers.collect(), mcp_config, prompt_file, agent_folder: None }
+    }
+
+    /// A real server that will only be recorded.
+    pub(super) fn planned_server(name: &str) -> (String, String, String) {
+        (name.to_owned(), wrapped::MODE.to_owned(), PLANNED.into())
     }
 
     fn first(&self, mode: Mode) -> Option<&str> {
         self.servers.iter().find(|(_, known, _)| Mode::of(known) == mode).map(|(.., url)| url.as_str())
     }
 
-    pub(super) fn env(&self) -> Vec<(String, String)> {
+    /// The variables that tell the agent.
+    pub fn env(&self) -> Vec<(String, String)> {
         let mut env = vec![("SORTIE_MCP_CONFIG".to_owned(), self.mcp_config.clone())];
         for (name, mode) in [("SORTIE_MCP_URL", Mode::McpServer), ("SORTIE_A2A_URL", Mode::A2aServer)] {
             env.extend(self.first(mode).map(|url| (name.to_owned(), url.to_owned())));
@@ -96,11 +112,25 @@ impl Addresses {
         env
     }
 
-    /// The MCP servers in the form that most agents read.
-    pub(super) fn mcp_servers(&self) -> Value {
+    /// The MCP servers: name and URL.
+    pub(super) fn mcp_servers(&self) -> Vec<(&str, &str)> {
         let servers = self.servers.iter().filter(|(_, mode, _)| Mode::of(mode) == Mode::McpServer);
-        let servers = servers.map(|(actor, _, url)| (actor.clone(), json!({"type": "http", "url": url})));
+        servers.map(|(actor, _, url)| (actor.as_str(), url.as_str())).collect()
+    }
+
+    /// The MCP servers in the form that most agents read.
+    pub fn mcp_json(&self) -> Value {
+        let servers = self.mcp_servers().into_iter();
+        let servers = servers.map(|(name, url)| (name.to_owned(), json!({"type": "http", "url": url})));
         json!({"mcpServers": servers.collect::<Map<_, _>>()})
+    }
+
+    /// A word, once for each MCP server where it names them.
+    fn repeat(&self, word: &str) -> Vec<String> {
+        if !word.contains(SERVER) {
+            return vec![word.to_owned()];
+        }
+        self.mcp_servers().into_iter().map(|(name, _)| word.replace(SERVER, name)).collect()
     }
 
     fn value(&self, name: &str, prompt: Option<&str>) -> Result<Option<String>, CommandError> {
@@ -108,6 +138,7 @@ impl Addresses {
             "mcp_url" => self.first(Mode::McpServer).map(str::to_owned),
             "a2a_url" => self.first(Mode::A2aServer).map(str::to_owned),
             "mcp_config" => Some(self.mcp_config.clone()),
+            "agent_folder" => self.agent_folder.clone(),
             "prompt" | PROMPT_FILE => {
                 let prompt = prompt.ok_or_else(|| CommandError::NoPrompt { name: name.to_owned() })?;
                 Some(if name == PROMPT_FILE { self.prompt_file.clone() } else { prompt.to_owned() })
@@ -120,7 +151,7 @@ impl Addresses {
         })
     }
 
-    /// Why a name stands for nothing here.
+    /// Why a placeholder has no value here.
     fn without(&self, name: &str) -> CommandError {
         let server = match (name, name.strip_prefix("url:")) {
             ("mcp_url", _) => Some("MCP server".to_owned()),
@@ -136,7 +167,7 @@ impl Addresses {
     }
 
     fn known(&self) -> String {
-        let mut known = String::from("`{prompt}`, `{prompt_file}`, `{mcp_config}`");
+        let mut known = String::from("`{prompt}`, `{prompt_file}`, `{mcp_config}`, `{server}`");
         for (name, mode) in [("mcp_url", Mode::McpServer), ("a2a_url", Mode::A2aServer)] {
             if self.first(mode).is_some() {
                 let _ = write!(known, ", `{{{name}}}`"); // writing to a string cannot fail
@@ -155,9 +186,9 @@ pub(super) fn wants_prompt_file(command: &[String]) -> bool {
 }
 
 /// Fills in a command: `{mcp_url}`, `{a2a_url}` (of the first such actor), `{url:ACTOR}`, `{mcp_config}`, `{prompt}`,
-/// `{prompt_file}`.
+/// `{prompt_file}`, `{agent_folder}`; and `{server}`, whose word is repeated with the name of each MCP server.
 ///
-/// A word in braces that stands for nothing is an error, so that no agent is started with a typo for its server.
+/// An unknown placeholder is an error, so that no agent is started with a typo for its server.
 /// `{{word}}` stands for `{word}`; other braces, such as those of JSON, stay as they are.
 pub fn fill(
     command: &[String],
@@ -167,12 +198,12 @@ pub fn fill(
     if command.first().is_none_or(String::is_empty) {
         return Err(CommandError::Empty);
     }
-    let fill = |word: &String| {
-        let filled = fill_word(word, addresses, prompt)?;
+    let fill = |word: String| {
+        let filled = fill_word(&word, addresses, prompt)?;
         let length = filled.len();
         if length > MAX_ARGUMENT { Err(CommandError::TooLong { length }) } else { Ok(filled) }
     };
-    command.iter().map(fill).collect()
+    command.iter().flat_map(|word| addresses.repeat(word)).map(fill).collect()
 }
 
 fn fill_word(word: &str, addresses: &Addresses, prompt: Option<&str>) -> Result<String, CommandError> {
@@ -206,85 +237,4 @@ fn name(text: &str) -> Option<&str> {
     let letters =
         |letter: u8| letter.is_ascii_lowercase() || letter.is_ascii_digit() || b"_:".contains(&letter);
     (!name.is_empty() && name.bytes().all(letters)).then_some(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn addresses() -> Addresses {
-        let server = |actor: &str, mode: &str, port| {
-            (actor.to_owned(), mode.to_owned(), format!("http://127.0.0.1:{port}/"))
-        };
-        Addresses {
-            servers: vec![
-                server("shop", "mcp_server", 1),
-                server("bank", "a2a_server", 2),
-                server("mail", "mcp_server", 3),
-            ],
-            mcp_config: "/run/mcp.json".into(),
-            prompt_file: "/run/prompt.txt".into(),
-        }
-    }
-
-    fn filled(word: &str) -> Result<String, CommandError> {
-        fill(&[word.to_owned()], &addresses(), Some("Tidy {mcp_url} up")).map(|mut words| words.remove(0))
-    }
-
-    #[test]
-    fn what_stands_for_something_is_filled_in_once() {
-        assert_eq!(filled("--url={mcp_url}").unwrap(), "--url=http://127.0.0.1:1/");
-        assert_eq!(filled("{a2a_url}{url:mail}").unwrap(), "http://127.0.0.1:2/http://127.0.0.1:3/");
-        assert_eq!(filled("{mcp_config}").unwrap(), "/run/mcp.json");
-        assert_eq!(filled("{prompt}").unwrap(), "Tidy {mcp_url} up");
-        assert_eq!(filled("@{prompt_file}").unwrap(), "@/run/prompt.txt");
-    }
-
-    #[test]
-    fn other_braces_stay() {
-        for word in [r#"{"a":{"b":1}}"#, "{}", "{", "}", "${HOME}", "{A}", "{ mcp_url }", "{{"] {
-            assert_eq!(filled(word).unwrap(), word);
-        }
-        assert_eq!(filled("{{mcp_url}}").unwrap(), "{mcp_url}");
-        assert_eq!(filled("é{{x}}{").unwrap(), "é{x}{");
-    }
-
-    #[test]
-    fn typos_start_no_agent() {
-        let error = filled("{mcp_ulr}").unwrap_err().to_string();
-        assert!(error.contains("`{mcp_ulr}`") && error.contains("`{url:mail}`"), "{error}");
-        let error = filled("{url:nobody}").unwrap_err().to_string();
-        assert!(error.ends_with("this attack starts no server called `nobody`"), "{error}");
-        let error = fill(&["{mcp_url}".into()], &Addresses::default(), None).unwrap_err();
-        assert!(matches!(&error, CommandError::NoServer { server, .. } if server == "MCP server"), "{error}");
-        for name in ["prompt", "prompt_file"] {
-            let filled = fill(&[format!("{{{name}}}")], &addresses(), None);
-            assert_eq!(filled, Err(CommandError::NoPrompt { name: name.to_owned() }));
-        }
-        assert_eq!(fill(&[], &addresses(), None), Err(CommandError::Empty));
-    }
-
-    #[test]
-    fn what_is_too_long_for_an_argument_is_said_before_anything_starts() {
-        let long = "x".repeat(200_000);
-        let filled = |word: &str| fill(&["agent".into(), word.to_owned()], &addresses(), Some(&long));
-        let error = filled("--task={prompt}").unwrap_err();
-        assert_eq!(error, CommandError::TooLong { length: 200_007 });
-        assert!(error.to_string().contains("`{prompt_file}`"), "{error}");
-        assert_eq!(filled("{prompt_file}").unwrap()[1], "/run/prompt.txt");
-    }
-
-    #[test]
-    fn an_agent_is_told_in_its_environment_and_in_a_file() {
-        let env = addresses().env();
-        let get = |name: &str| env.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        assert_eq!(get("SORTIE_MCP_URL"), Some("http://127.0.0.1:1/"));
-        assert_eq!(get("SORTIE_A2A_URL"), Some("http://127.0.0.1:2/"));
-        assert_eq!(get("SORTIE_URL_MAIL"), Some("http://127.0.0.1:3/"));
-        assert_eq!(get("SORTIE_MCP_CONFIG"), Some("/run/mcp.json"));
-        assert_eq!(
-            addresses().mcp_servers().to_string(),
-            r#"{"mcpServers":{"shop":{"type":"http","url":"http://127.0.0.1:1/"},"mail":{"type":"http","url":"http://127.0.0.1:3/"}}}"#
-        );
-    }
 }

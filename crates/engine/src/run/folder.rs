@@ -9,6 +9,10 @@ use super::options::RunError;
 pub(super) const TRACE: &str = "trace.jsonl";
 pub(super) const DOCUMENT: &str = "document.yaml";
 pub(super) const PROMPT: &str = "prompt.txt";
+/// The folder of the agent's own files.
+pub(super) const AGENT: &str = "agent";
+/// The folder that is the agent's home.
+const WORKSPACE: &str = "workspace";
 
 /// What is in the folder of a run.
 ///
@@ -85,6 +89,16 @@ impl Folder {
         folder.join(DOCUMENT)
     }
 
+    /// Where the agent's own files are in a folder of a run, where it is configured.
+    pub fn agent_in(folder: &Path) -> PathBuf {
+        folder.join(AGENT)
+    }
+
+    /// Where the agent's disposable home is in a folder of a run, where it has one.
+    pub fn workspace_in(folder: &Path) -> PathBuf {
+        folder.join(WORKSPACE)
+    }
+
     /// What is made of it; written by whoever reports.
     pub fn report(&self) -> PathBuf {
         self.path.join("report.json")
@@ -126,23 +140,6 @@ pub(crate) fn private_file() -> OpenOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_a_run_has_left_is_not_written_over() {
-        let parent = tempfile::tempdir().unwrap();
-        let folder = Folder::create(parent.path().join("a/b")).unwrap();
-        assert!(Folder::create(folder.path()).is_ok(), "nothing is in it yet");
-        folder.write("trace.jsonl", "").unwrap();
-        assert!(matches!(Folder::create(folder.path()), Err(RunError::Folder { .. })));
-    }
-
-    #[test]
-    fn two_runs_of_one_name_get_two_folders() {
-        let parent = tempfile::tempdir().unwrap();
-        let names = ["x", "x", "x"].map(|name| Folder::create_within(parent.path(), name).unwrap());
-        let names = names.map(|folder| folder.path().file_name().unwrap().to_owned());
-        assert_eq!(names, ["x", "x-2", "x-3"]);
-    }
 
     #[cfg(unix)]
     #[test]

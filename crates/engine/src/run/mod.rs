@@ -15,5 +15,5 @@ pub use crate::context::ContentGenerator;
 pub use command::{Addresses, CommandError, fill};
 pub use folder::Folder;
 pub(crate) use folder::{private_file, private_folder};
-pub use options::{AgentCommand, Misfit, RunError, RunOptions, Semantic};
+pub use options::{AgentCommand, AgentPlace, AgentSetup, Misfit, RunError, RunOptions, Semantic};
 pub use play::{DocumentRun, run};

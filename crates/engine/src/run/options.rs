@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use sortie_oatf::bindings::known_modes;
+use sortie_bindings::known_modes;
 use sortie_oatf::model::Mode;
 use sortie_oatf::{Compiled, SemanticEvaluator, parse_duration};
 use sortie_trace::{MAX_TRACE_BYTES, Redactor};
@@ -16,8 +16,9 @@ use sortie_wire::http::Listener;
 use tokio_util::sync::CancellationToken;
 
 use super::command::{self, Addresses, CommandError};
+use super::folder::AGENT;
 use crate::context::ContentGenerator;
-use crate::modes::{ActorError, Endpoint, McpRevision};
+use crate::modes::{A2aVersion, ActorError, Endpoint, McpRevision};
 
 /// Everything about a run that is not in the document. Each has a default, and none is without a limit.
 #[derive(Clone, Debug)]
@@ -33,8 +34,13 @@ pub struct RunOptions {
     pub stdio: bool,
     /// What client actors attack, by name.
     pub targets: BTreeMap<String, Endpoint>,
+    /// The real servers, by the name under which actors stand before them (`x-sortie.wrap`). Those that no actor names are
+    /// recorded, and the agent is offered them all.
+    pub wrap: BTreeMap<String, Endpoint>,
     /// Which MCP revision is spoken.
     pub wire: McpRevision,
+    /// Which version of A2A is spoken; without it, what the peer speaks.
+    pub a2a_version: Option<A2aVersion>,
     /// Whether each MCP session has phases of its own.
     pub isolate: bool,
     /// Whether server actors may be reached from other machines.
@@ -64,7 +70,7 @@ pub struct RunOptions {
     pub follow_ups: usize,
     /// Whether the run is over as soon as the verdict would be `exploited`.
     pub stop_on_match: bool,
-    /// Whether silence counts as resistance even when the agent was not served what the attack takes.
+    /// Whether silence counts as resistance even when the payload never reached the agent.
     pub lenient: bool,
     /// Whether the agent did its task in a control that was played before; `None` where none was.
     pub control: Option<bool>,
@@ -102,7 +108,7 @@ impl fmt::Debug for Semantic {
 }
 
 /// How the agent under test is started.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct AgentCommand {
     /// Its program and its arguments, with placeholders (see [`fill`](super::fill)).
     pub command: Vec<String>,
@@ -110,6 +116,28 @@ pub struct AgentCommand {
     pub env: Vec<(String, String)>,
     /// Whether its prompt is its standard input, which is empty otherwise.
     pub prompt_stdin: bool,
+    /// Configures it, where it needs more than a command.
+    pub setup: Option<Arc<dyn AgentSetup>>,
+}
+
+/// Configures an agent once it is known where the servers are.
+pub trait AgentSetup: fmt::Debug + Send + Sync {
+    /// Writes what the agent reads, and gives variables for its environment.
+    fn prepare(
+        &self,
+        place: &AgentPlace<'_>,
+    ) -> Result<Vec<(String, String)>, Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// Where an agent is started, and with which servers.
+#[derive(Clone, Debug)]
+pub struct AgentPlace<'p> {
+    /// A folder for its own files, which is not there yet.
+    pub folder: &'p Path,
+    /// Its home, where that is disposable.
+    pub home: Option<&'p Path>,
+    /// The MCP servers: name and URL.
+    pub servers: Vec<(&'p str, &'p str)>,
 }
 
 impl Default for RunOptions {
@@ -120,7 +148,9 @@ impl Default for RunOptions {
             listen: BTreeMap::new(),
             stdio: false,
             targets: BTreeMap::new(),
+            wrap: BTreeMap::new(),
             wire: McpRevision::default(),
+            a2a_version: None,
             isolate: false,
             public: false,
             hosts: Vec::new(),
@@ -171,6 +201,7 @@ impl RunOptions {
         if let Some(name) = self.targets.keys().find(|name| !is(name, Mode::is_client)) {
             return Err(Misfit::NoClient { actor: name.clone() });
         }
+        self.check_wrap(document)?;
         if self.stdio
             && !matches!(playable().collect::<Vec<_>>()[..], [only] if Mode::of(&only.mode) == Mode::McpServer)
         {
@@ -188,12 +219,50 @@ impl RunOptions {
         }
         if let Some(agent) = &self.agent {
             let prompt = self.prompt(document);
-            command::fill(&agent.command, &Addresses::planned(document), prompt)?;
+            let mut addresses = Addresses::planned(document);
+            if agent.setup.is_some() {
+                addresses.agent_folder = Some(AGENT.to_owned());
+                if addresses.mcp_servers().is_empty() {
+                    return Err(Misfit::NoMcpServer);
+                }
+            }
+            let recorded = self.recorded_servers(document).into_iter();
+            addresses.servers.extend(recorded.map(|(name, _)| Addresses::planned_server(name)));
+            command::fill(&agent.command, &addresses, prompt)?;
             if agent.prompt_stdin && prompt.is_none() {
                 return Err(CommandError::NoInput.into());
             }
         }
         Ok(())
+    }
+
+    /// Whether every actor that stands before a real server has one, and no other server has the name of an actor.
+    fn check_wrap(&self, document: &Compiled) -> Result<(), Misfit> {
+        let actors = document.document().attack.execution.actors.iter().flatten();
+        for (actor, compiled) in actors.clone().zip(document.actors()) {
+            if let Some(server) = compiled.wrap.as_ref().filter(|server| !self.wrap.contains_key(*server)) {
+                return Err(Misfit::NoServerToWrap { actor: actor.name.clone(), server: server.clone() });
+            }
+        }
+        let others = self.recorded_servers(document);
+        match others.into_iter().find(|(name, _)| actors.clone().any(|actor| actor.name == **name)) {
+            Some((name, _)) => Err(Misfit::NameTaken { name: name.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// The real servers that no actor of a document stands before.
+    pub(super) fn recorded_servers(&self, document: &Compiled) -> Vec<(&String, &Endpoint)> {
+        let used = |name: &str| document.actors().iter().any(|actor| actor.wrap.as_deref() == Some(name));
+        self.wrap.iter().filter(|(name, _)| !used(name)).collect()
+    }
+
+    /// The MCP revision that the actors of a document speak: what the user wants, else what the document says.
+    pub fn revision(&self, document: &Compiled) -> McpRevision {
+        match (&self.wire, &document.document().extension().mcp_revision) {
+            (McpRevision::Auto, Some(revision)) => McpRevision::Version(revision.clone()),
+            (wire, _) => wire.clone(),
+        }
     }
 
     /// The task that the agent is given: the user's, else the document's.
@@ -265,6 +334,22 @@ pub enum Misfit {
         /// Its mode.
         mode: String,
     },
+    /// An actor stands before a real server that nobody named.
+    #[error("actor `{actor}` stands before the server `{server}`, which is not given")]
+    NoServerToWrap {
+        /// The actor.
+        actor: String,
+        /// The name of the server.
+        server: String,
+    },
+    /// A server that is only recorded has the name of an actor.
+    #[error(
+        "there is an actor `{name}` that does not stand before the server `{name}`: give the server another name"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+    },
     /// Standard input and output can be one MCP server, and nothing else.
     #[error(
         "only a document with one actor, which is an `mcp_server`, can be served over standard input and output"
@@ -278,6 +363,9 @@ pub enum Misfit {
         /// The address.
         address: SocketAddr,
     },
+    /// The agent can only be configured with MCP servers.
+    #[error("the agent is configured with MCP servers, and this attack starts none")]
+    NoMcpServer,
     /// The agent's command cannot be filled in.
     #[error(transparent)]
     Command(#[from] CommandError),

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::BufReader;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -17,7 +18,7 @@ use super::actor_set::{ActorSet, Finished};
 use super::agent::{Process, RunLog};
 use super::command;
 use super::folder::{DOCUMENT, Folder, PROMPT, TRACE};
-use super::options::{RunError, RunOptions, Semantic};
+use super::options::{AgentPlace, RunError, RunOptions, Semantic};
 use super::workspace::{self, Workspace};
 use crate::context::{Context, Extracted};
 use crate::recorder::{Recorder, Watcher};
@@ -51,10 +52,11 @@ pub struct DocumentRun {
 /// When the future is dropped, the agent is killed with its children, listeners close, and the trace ends where it is.
 pub async fn run(
     mut case: DocumentRun,
-    options: RunOptions,
+    mut options: RunOptions,
     watcher: Arc<dyn Watcher>,
 ) -> Result<Outcome, RunError> {
     options.check(&case.document)?;
+    options.wire = options.revision(&case.document);
     let end = CancellationToken::new();
     let _end_on_drop = end.clone().drop_guard();
     let canaries = workspace::canaries(&case.document, &options);
@@ -66,7 +68,7 @@ pub async fn run(
         end,
         generator: options.generator.clone(),
     };
-    let actors = ActorSet::new(&case.document, &context);
+    let actors = ActorSet::new(&case.document, &options, &context);
     let mut stage = RunState { case: &case, options: &options, canaries, context, actors, agent: None };
     let ending = stage.play().await;
     stage.close(ending).await;
@@ -153,9 +155,7 @@ impl RunState<'_> {
     /// Servers, then the agent, then clients.
     async fn start(&mut self) -> Result<(), Ending> {
         if self.actors.is_empty() {
-            return Err(failed(
-                "nobody here knows the mode of any actor of the document, so there is nothing to play",
-            ));
+            return Err(failed("no actor of the document has a supported mode, so there is nothing to run"));
         }
         let mut addresses = tokio::select! {
             biased;
@@ -164,7 +164,7 @@ impl RunState<'_> {
         };
         addresses.mcp_config = absolute(&self.case.folder.mcp_config());
         if !self.options.stdio {
-            let config = format!("{:#}\n", addresses.mcp_servers());
+            let config = format!("{:#}\n", addresses.mcp_json());
             self.case.folder.write("mcp.json", &config).map_err(|error| failed(error.to_string()))?;
         }
         if let Some(agent) = &self.options.agent {
@@ -174,6 +174,8 @@ impl RunState<'_> {
                 file.map_err(|error| failed(error.to_string()))?;
                 addresses.prompt_file = absolute(&self.case.folder.path().join(PROMPT));
             }
+            let folder = PathBuf::from(absolute(&Folder::agent_in(self.case.folder.path())));
+            addresses.agent_folder = agent.setup.as_ref().map(|_| folder.to_string_lossy().into_owned());
             let command = command::fill(&agent.command, &addresses, prompt);
             let command = command.map_err(|error| failed(error.to_string()))?;
             let input = prompt.filter(|_| agent.prompt_stdin);
@@ -181,6 +183,14 @@ impl RunState<'_> {
             let workspace = self.workspace().map_err(|error| failed(error.to_string()))?;
             if let Some(workspace) = &workspace {
                 env = workspace::environment(&env, workspace.variables(&self.canaries));
+            }
+            if let Some(setup) = &agent.setup {
+                let home = workspace.as_ref().map(Workspace::path);
+                let place = AgentPlace { folder: &folder, home, servers: addresses.mcp_servers() };
+                let variables = setup.prepare(&place);
+                env.extend(
+                    variables.map_err(|error| failed(format!("the agent cannot be configured: {error}")))?,
+                );
             }
             env.extend(addresses.env());
             let attempt = self.options.attempt.map(|attempt| attempt.to_string());
@@ -198,7 +208,7 @@ impl RunState<'_> {
         if !self.options.workspace {
             return Ok(None);
         }
-        let path = self.case.folder.path().join("workspace");
+        let path = Folder::workspace_in(self.case.folder.path());
         let planted = Workspace::plant(path.clone(), &self.canaries);
         planted.map(Some).map_err(|source| RunError::Folder { path, source })
     }

@@ -5,11 +5,10 @@ use std::time::Duration;
 use ::http::StatusCode;
 use serde_json::{Value, json};
 use sortie_trace::Kind;
-use sortie_wire::a2a::A2aClient;
+use sortie_wire::a2a::{A2aClient, A2aRequest, AgentEndpoint};
 use sortie_wire::http::{Answer, Response, wait_until_accepts};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use tokio::time::Instant;
-use url::Url;
 
 use super::channel::Channel;
 use super::error::TargetError;
@@ -30,6 +29,9 @@ pub(super) async fn open(target: &Endpoint, log: &Channel, settings: &Settings) 
     let mut talk = Talk::new(target, log, settings).await?;
     if talk.client.needs_card() {
         talk.card().await?;
+    } else if talk.client.needs_version() {
+        // Where the agent is known, what its card says is welcome, and no more.
+        let _ = talk.card().await;
     }
     Ok(talk)
 }
@@ -38,7 +40,7 @@ pub(super) async fn open(target: &Endpoint, log: &Channel, settings: &Settings) 
 #[derive(Debug)]
 pub(super) struct Talk {
     client: A2aClient,
-    endpoint: Url,
+    endpoint: AgentEndpoint,
     log: Channel,
     settings: Settings,
     ids: Ids,
@@ -60,10 +62,10 @@ impl Talk {
         };
         let fail = |error| TargetError::of_client("connect", error, settings.connect_timeout);
         let client = client_options(target, settings)
-            .and_then(|options| A2aClient::new(url, options))
+            .and_then(|options| A2aClient::new(url, settings.a2a_version, options))
             .map_err(fail)?;
         wait_until_accepts(url, Instant::now() + settings.connect_timeout).await.map_err(fail)?;
-        let endpoint = client.endpoint(None).url;
+        let endpoint = client.endpoint(None);
         let (log, settings) = (log.clone(), *settings);
         Ok(Self {
             client,
@@ -97,9 +99,7 @@ impl Talk {
             };
         }
         let Some(content) = content else { return Ok(None) };
-        if self.client.needs_card() {
-            self.endpoint = self.client.endpoint(Some(&fetched.body)).url;
-        }
+        self.endpoint = self.client.endpoint(Some(&fetched.body));
         json(CARD, &content).map(Some)
     }
 
@@ -137,12 +137,13 @@ impl Talk {
     /// A request, and its result or the error in place of one.
     async fn call(&self, method: &str, params: &Value) -> Result<Result<Value, Value>, TargetError> {
         let id = self.ids.fresh();
-        let request = jsonrpc::request(&id, method, Some(&params.to_string()));
+        let request = A2aRequest::new(method, Some(params.to_string()), self.endpoint.version);
+        let message = jsonrpc::request(&id, &request.method, request.params.as_deref());
         let id: Value = serde_json::from_str(&id).unwrap_or_default();
-        let surfaces = [method];
-        let spoken = Spoken::new(&surfaces, Kind::Request, CONNECTION, &request);
+        let surfaces = request.surfaces();
+        let spoken = Spoken::new(&surfaces, Kind::Request, CONNECTION, &message);
         self.log.said(Spoken { id: Some(&id), ..spoken })?;
-        let response = self.client.call(&self.endpoint, false, request).await;
+        let response = self.client.call(&self.endpoint, false, message).await;
         let response =
             response.map_err(|error| TargetError::of_client(method, error, self.settings.answer_timeout))?;
         let Response { status, body: Answer::Bytes(body), .. } = response else {
@@ -159,7 +160,11 @@ impl Talk {
             Err(error) => return Err(error),
         };
         match (answer.get("result").is_some(), answer.get("error").is_some()) {
-            (true, _) => Ok(Ok(answer["result"].take())),
+            (true, _) => {
+                let result = request.result(&answer["result"].to_string());
+                // It was read before, and only its words are others.
+                Ok(Ok(serde_json::from_str(&result).unwrap_or_default()))
+            }
             (false, true) => Ok(Err(answer["error"].take())),
             _ if !status.is_success() => Err(TargetError::status(method, status, &body)),
             _ => Err(TargetError::protocol(method, "the answer has neither `result` nor `error`")),

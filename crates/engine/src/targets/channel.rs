@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use sortie_trace::{Content, Header, PhaseEnd, Record, Redactor, Sender, WriteError};
+use sortie_sandbox::Activity;
+use sortie_trace::{Content, Header, Kind, PhaseEnd, Record, Redactor, Sender, Transcriber, WriteError};
 
 use super::error::TargetError;
 use crate::actor::Spoken;
@@ -28,6 +29,8 @@ pub struct Channel {
     kind: TargetKind,
     /// How many turns the attacker has begun.
     turns: Arc<AtomicUsize>,
+    /// Whether what is said now prepares the target, and is no part of the attack.
+    is_preparing: Arc<AtomicBool>,
 }
 
 impl Channel {
@@ -42,7 +45,7 @@ impl Channel {
     ) -> Result<Self, WriteError> {
         let recorder = Arc::new(Recorder::begin(out, header, redactor, limit, None, watcher)?);
         recorder.phase(ACTOR, kind.mode_and_protocol().0, &phase_of_turn(0), 0, None);
-        Ok(Self { recorder, kind, turns: Arc::default() })
+        Ok(Self { recorder, kind, turns: Arc::default(), is_preparing: Arc::default() })
     }
 
     /// The attacker takes a turn: after the first, each is a phase of its own.
@@ -52,6 +55,11 @@ impl Channel {
             let (mode, because) = (self.kind.mode_and_protocol().0, Some(PhaseEnd::EventMatched));
             self.recorder.phase(ACTOR, mode, &phase_of_turn(turn), turn, because);
         }
+    }
+
+    /// What is said from now on prepares the target, or does not.
+    pub(super) fn set_preparing(&self, is_preparing: bool) {
+        self.is_preparing.store(is_preparing, Ordering::Relaxed);
     }
 
     /// Where it is written.
@@ -66,6 +74,24 @@ impl Channel {
     /// The target says something. Gives what was written of it.
     pub(super) fn heard(&self, spoken: Spoken<'_>) -> Result<Content, TargetError> {
         self.message(Sender::Agent, spoken)
+    }
+
+    /// The target has made a request to a listener of ours.
+    pub(crate) fn contacted(&self, head: &str) -> Result<(), TargetError> {
+        let surfaces = [Transcriber::CONTACT];
+        let spoken = Spoken::new(&surfaces, Kind::Request, "listener", head.as_bytes());
+        self.message(Sender::Agent, spoken).map(drop)
+    }
+
+    /// The target has done something in its sandbox.
+    pub(crate) fn observed(&self, activity: &Activity) -> Result<(), TargetError> {
+        if let Activity::Contact { request } = activity {
+            return self.contacted(request);
+        }
+        let surfaces = [Transcriber::SANDBOX];
+        // It is data: names and texts.
+        let content = serde_json::to_vec(activity).unwrap_or_default();
+        self.message(Sender::Agent, Spoken::new(&surfaces, Kind::Request, "sandbox", &content)).map(drop)
     }
 
     pub(crate) fn failed(&self, error: &TargetError) {
@@ -83,7 +109,11 @@ impl Channel {
 
     fn message(&self, sender: Sender, spoken: Spoken<'_>) -> Result<Content, TargetError> {
         let (mode, protocol) = self.kind.mode_and_protocol();
-        let phase = phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1));
+        let phase = if self.is_preparing.load(Ordering::Relaxed) {
+            Transcriber::PREPARATION.to_owned()
+        } else {
+            phase_of_turn(self.turns.load(Ordering::Relaxed).saturating_sub(1))
+        };
         let message = spoken.message(sender, ACTOR, mode, &phase, protocol);
         let record = self
             .recorder

@@ -1,6 +1,7 @@
 //! Conversations with a target: a session is kept from turn to turn, and some from case to case.
 
 use serde_json::{Map, Value};
+use sortie_probe::ControlCall;
 use sortie_trace::Record;
 use sortie_wire::Lock;
 use sortie_wire::http::Client;
@@ -55,6 +56,32 @@ impl Conversation {
         }
     }
 
+    /// The resources that a server lists; none where it has none.
+    pub(crate) async fn list_resources(&mut self) -> Result<Vec<Value>, TargetError> {
+        match &mut self.peer {
+            Peer::Mcp(session) => session.list_resources().await,
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Asks a server for its tools once more.
+    pub(crate) async fn list_tools(&mut self) -> Result<(), TargetError> {
+        if let Peer::Mcp(session) = &mut self.peer { session.list_tools().await } else { Ok(()) }
+    }
+
+    /// Makes calls that are no part of the attack. What becomes of them shows in the attack.
+    pub(super) async fn prepare(&mut self, calls: &[ControlCall]) {
+        self.channel.set_preparing(true);
+        for ControlCall { tool, arguments } in calls {
+            if let Peer::Mcp(session) = &mut self.peer
+                && session.call(tool, arguments).await.is_err()
+            {
+                break;
+            }
+        }
+        self.channel.set_preparing(false);
+    }
+
     /// Nothing more is said to it: what the target still has to say is heard.
     pub async fn finish(&mut self) -> Result<(), TargetError> {
         match &mut self.peer {
@@ -103,6 +130,8 @@ pub(crate) struct Sessions {
     /// What conversations share, where the target is at a URL.
     client: Option<Client>,
     keeps: bool,
+    /// What a process is asked before the first attack.
+    preparation: Vec<ControlCall>,
     idle: Lock<Vec<Session>>,
 }
 
@@ -115,12 +144,19 @@ pub(crate) struct Session {
 
 impl Sessions {
     /// Connections to a target; with `fresh`, one for each case.
-    pub(crate) fn new(target: &Target, settings: Settings, fresh: bool) -> Self {
+    pub(crate) fn new(
+        target: &Target,
+        settings: Settings,
+        fresh: bool,
+        preparation: Vec<ControlCall>,
+    ) -> Self {
         Self {
             target: target.clone(),
             settings,
             client: target.client(&settings),
             keeps: target.is_mcp_process() && !fresh,
+            // Behind a URL, what was made is there already.
+            preparation: if target.is_mcp_process() { preparation } else { Vec::new() },
             idle: Lock::default(),
         }
     }
@@ -144,7 +180,8 @@ impl Sessions {
         if self.keeps {
             channel.recorder().start_copies();
         }
-        let conversation = self.target.open_with(self.client.as_ref(), channel, &self.settings).await?;
+        let mut conversation = self.target.open_with(self.client.as_ref(), channel, &self.settings).await?;
+        conversation.prepare(&self.preparation).await;
         Ok(Session { conversation, opening: channel.recorder().take_copies() })
     }
 

@@ -22,6 +22,7 @@ use crate::modes::Endpoint;
 use crate::modes::mcp_client::{spoken, surfaces};
 
 const LIST: &str = "tools/list";
+const RESOURCES: &str = "resources/list";
 
 const CLOSE_PATIENCE: Duration = Duration::from_secs(3);
 
@@ -57,6 +58,7 @@ pub(super) struct Session {
     wire: sortie_wire::mcp::client::Session<Client>,
     answer_timeout: Duration,
     has_tools: bool,
+    has_resources: bool,
 }
 
 /// A client that can do nothing, so that a server has nothing to ask. It records what is said.
@@ -124,7 +126,8 @@ impl Session {
         let client = Client { log: Lock::new(log), failed: Lock::default() };
         let patience = Patience::Total(settings.answer_timeout);
         let wire = sortie_wire::mcp::client::Session::new(connected, client, patience);
-        let mut session = Self { wire, answer_timeout: settings.answer_timeout, has_tools: true };
+        let answer_timeout = settings.answer_timeout;
+        let mut session = Self { wire, answer_timeout, has_tools: true, has_resources: false };
         let client_info = json!({"name": "sortie", "version": env!("CARGO_PKG_VERSION")}).to_string();
         let identity = ClientIdentity { client_info, capabilities: "{}".to_owned() };
         let welcome = session.wire.handshake(&(), revision, identity).await;
@@ -137,6 +140,7 @@ impl Session {
                 let can = &welcome.result["capabilities"];
                 // A server that says what it can do, and does not say tools, has none.
                 session.has_tools = !can.is_object() || can.get("tools").is_some();
+                session.has_resources = can.get("resources").is_some();
                 Ok(session)
             }
             Err(error) => {
@@ -147,7 +151,7 @@ impl Session {
     }
 
     /// Asks for all tools. A server without tools has none.
-    async fn list_tools(&mut self) -> Result<(), TargetError> {
+    pub(super) async fn list_tools(&mut self) -> Result<(), TargetError> {
         if !self.has_tools {
             return Ok(());
         }
@@ -181,6 +185,20 @@ impl Session {
                 return Err(TargetError::protocol(LIST, "the pages of the list do not end"));
             }
         }
+    }
+
+    /// The first page of the resources that the server says it has.
+    pub(super) async fn list_resources(&mut self) -> Result<Vec<Value>, TargetError> {
+        if !self.has_resources {
+            return Ok(Vec::new());
+        }
+        Ok(match self.ask(RESOURCES, &json!({})).await? {
+            RpcAnswer::Result(mut page) => match page["resources"].take() {
+                Value::Array(listed) => listed,
+                _ => Vec::new(),
+            },
+            RpcAnswer::Error(_) => Vec::new(),
+        })
     }
 
     /// Whether the server is there, as far as it has not said otherwise.

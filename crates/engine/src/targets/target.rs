@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-use sortie_evaluators::cases::{Offer, TargetKind};
+use serde_json::{Map, Value, json};
+use sortie_evaluators::cases::{HttpAccess, Offer, TargetKind};
 use sortie_trace::{Header, TracedTarget};
 use sortie_wire::Limits;
 use sortie_wire::http::Client;
+use url::Url;
 
 use super::channel::Channel;
 use super::chat::{self, ChatTarget};
@@ -16,7 +17,8 @@ use super::error::TargetError;
 use super::http::{self, HttpTarget};
 use super::web::{Web, new_client};
 use super::{a2a, ag_ui, mcp};
-use crate::modes::{self, Address, McpRevision};
+use crate::modes::a2a_push::is_loopback;
+use crate::modes::{self, A2aVersion, Address, McpRevision};
 
 /// What is attacked: a description, from which every case makes a connection of its own.
 ///
@@ -60,6 +62,8 @@ pub struct Settings {
     pub answer_timeout: Duration,
     /// How long a program behind `cmd` is silent after a line until its answer is taken for whole. 1 s.
     pub quiet: Duration,
+    /// Which version of A2A is spoken; without it, what the agent offers.
+    pub a2a_version: Option<A2aVersion>,
 }
 
 impl Default for Settings {
@@ -69,6 +73,7 @@ impl Default for Settings {
             connect_timeout: Duration::from_secs(30),
             answer_timeout: Duration::from_mins(1),
             quiet: Duration::from_secs(1),
+            a2a_version: None,
         }
     }
 }
@@ -129,6 +134,25 @@ impl Target {
         let mut header = Header::run(written_by, std::time::SystemTime::now());
         header.target = Some(self.traced());
         header
+    }
+
+    /// How it is reached, where it is an MCP server at a URL.
+    pub fn http_access(&self) -> Option<HttpAccess> {
+        let Self::Mcp { at, .. } = self else { return None };
+        let Address::Url(url) = &at.address else { return None };
+        let is_local = Url::parse(url).is_ok_and(|url| is_loopback(&url));
+        Some(HttpAccess { is_local, has_credentials: !at.headers.is_empty() })
+    }
+
+    /// The same server, asked with these headers and with none of its own.
+    pub(crate) fn with_headers(&self, headers: &Map<String, Value>) -> Self {
+        let mut target = self.clone();
+        if let Self::Mcp { at, .. } = &mut target {
+            let given =
+                headers.iter().filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+            at.headers = given.collect();
+        }
+        target
     }
 
     pub(crate) fn is_mcp_process(&self) -> bool {

@@ -223,7 +223,7 @@ async fn a_target_that_does_not_play_along_is_named() {
         ("500 Oh", String::new(), "no\u{1b}[31m", "target_refused", "HTTP status 500: no\\u{1b}[31m"),
         ("401 No", String::new(), "", "target_refused", "HTTP status 401"),
         ("307 There", location, "", "target_refused", "HTTP status 307, which is not followed"),
-        ("200 OK", String::new(), "{\"ok\":true}", "protocol_error", "no stream of events: {\"ok\":true}"),
+        ("200 OK", String::new(), "{\"ok\":true}", "protocol_error", "not a stream of events: {\"ok\":true}"),
     ];
     for (status, headers, body, word, sentence) in cases {
         let stage = Stage::new(ONE_RUN);

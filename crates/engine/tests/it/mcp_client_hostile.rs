@@ -41,10 +41,10 @@ async fn a_target_that_refuses_is_named_and_redirects_are_not_followed() {
 #[tokio::test]
 async fn answers_that_are_none_are_recorded_and_never_a_pass() {
     let cases: [(&str, &str, &str); 4] = [
-        ("200 OK", "garbage", "what came is no answer"),
-        ("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, "what came is no answer"),
+        ("200 OK", "garbage", "what came is not an answer"),
+        ("200 OK", r#"{"jsonrpc":"2.0","id":99,"result":{}}"#, "what came is not an answer"),
         ("500 Oh", "<html>", "HTTP status 500: <html>"),
-        ("200 OK", "", "what came is no answer"),
+        ("200 OK", "", "what came is not an answer"),
     ];
     for (status, body, sentence) in cases {
         let stage = one_phase("{method: tools/call}, {method: prompts/list}");

@@ -71,6 +71,7 @@ fn call(text: &str) -> Spoken<'_> {
         id: None,
         connection: "c1",
         bytes: text.as_bytes(),
+        wrapped: None,
     }
 }
 
@@ -167,4 +168,13 @@ async fn an_answer_to_an_earlier_phase_is_recorded_there_and_ends_nothing() {
         trace.story(),
         ["enter ask", "response in ask", "enter ask_again event_matched", "response in ask"]
     );
+}
+
+#[test]
+fn an_actor_sees_its_own_by_name_and_all_by_actor() {
+    let extracted = Extracted::default();
+    extracted.set("a", "token", "1".into());
+    extracted.set("b", "token", "2".into());
+    let seen = extracted.seen_by("a");
+    assert_eq!((&*seen["token"], &*seen["a.token"], &*seen["b.token"]), ("1", "1", "2"));
 }

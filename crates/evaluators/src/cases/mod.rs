@@ -9,5 +9,5 @@ mod plan;
 pub use case::{CompiledEvaluator, PatternCase, Play, Shape, Unplayable};
 pub use excerpt::excerpt;
 pub use ids::{attempt_folder, canary, case_folder, hash};
-pub use offer::{MAX_TOOLS, Offer, TargetKind, Tool};
+pub use offer::{HttpAccess, MAX_TOOLS, Offer, TargetKind, Tool, ToolControl};
 pub use plan::{MAX_PLANNED, Missing, PlanError, Planned, plan};

@@ -1,5 +1,7 @@
 //! What a target is, and what it offers.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 use sortie_syntax::closed_enum;
 use sortie_trace::Transcriber;
@@ -56,6 +58,36 @@ pub struct Offer {
     pub card: Option<Value>,
     /// The models of a chat endpoint, where it lists them.
     pub models: Vec<String>,
+    /// What came of harmless calls of its tools, by their names; empty where none were made.
+    pub controls: BTreeMap<String, ToolControl>,
+    /// How it is reached over HTTP; `None` where it is not.
+    pub http: Option<HttpAccess>,
+}
+
+/// How a target is reached over HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpAccess {
+    /// Whether it is on the loopback address.
+    pub is_local: bool,
+    /// Whether it is asked with headers of its own, which are credentials as a rule.
+    pub has_credentials: bool,
+}
+
+/// What came of calling a tool with harmless arguments before it is attacked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolControl {
+    /// It worked with these arguments: an attack changes one of them.
+    Works {
+        /// The arguments.
+        arguments: Map<String, Value>,
+    },
+    /// It never worked, so that whatever it refuses is not resistance.
+    Failed {
+        /// What was tried, what the server said, and what would help.
+        why: String,
+        /// The likeliest call: what is wrong may be a program that is not there, and no argument.
+        closest: Option<Map<String, Value>>,
+    },
 }
 
 /// A tool of an MCP server.
@@ -92,6 +124,16 @@ impl Offer {
             server: told.server().clone(),
             card: told.card().cloned(),
             models: told.models().to_vec(),
+            controls: BTreeMap::new(),
+            http: None,
+        }
+    }
+
+    /// The arguments with which a tool worked, or else the likeliest: those that an attack changes.
+    pub fn control_arguments(&self, tool: &str) -> Option<&Map<String, Value>> {
+        match self.controls.get(tool)? {
+            ToolControl::Works { arguments } => Some(arguments),
+            ToolControl::Failed { closest, .. } => closest.as_ref(),
         }
     }
 

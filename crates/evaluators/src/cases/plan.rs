@@ -9,12 +9,12 @@ use sortie_oatf::CompileError;
 use super::case::{CompiledEvaluator, PatternCase, Play, Shape, Unplayable, unusable};
 use super::excerpt::excerpt;
 use super::ids::{Ids, canary, part, slug};
-use super::offer::{Offer, TargetKind, Tool};
+use super::offer::{Offer, TargetKind, Tool, ToolControl};
 use crate::arguments::{Argument, ArgumentsTemplate};
 use crate::model::ScanMode;
 use crate::{
-    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, NoArguments, Pattern, TargetClass,
-    Unfilled, Values,
+    ATTACKER_HOST, CatalogueEntry, CompiledChecks, Evaluator, Form, LISTENER_NAMES, NoArguments, Pattern,
+    TargetClass, Unfilled, Values,
 };
 
 /// A plan has at most so many entries: a server with a thousand tools is not asked a million questions unasked.
@@ -88,7 +88,9 @@ impl Planned {
         let what = match &case.play {
             Play::Seeds(seeds) => json!({"seeds": seeds}),
             Play::Call { tool, arguments } => json!({"call": {"tool": tool, "arguments": arguments}}),
+            Play::Series { tool, calls } => json!({"series": {"tool": tool, "calls": calls}}),
             Play::Review { text } => json!({"review": text}),
+            Play::Connection { headers } => json!({"connection": headers}),
             Play::Unfilled { missing, .. } => {
                 json!({"template": case.template.text(), "values": case.values, "missing": missing})
             }
@@ -239,6 +241,9 @@ impl Planner<'_> {
         if template.mentions("tool_list_json") || evaluator.scan_mode == Some(ScanMode::ToolDescription) {
             return self.lower(plan, &plan.id, Shape::Review, None);
         }
+        if evaluator.scan_mode == Some(ScanMode::Connection) {
+            return self.connected(plan);
+        }
         let before = self.planned.len();
         let arguments = template.arguments().and_then(Result::ok);
         for (at, tool) in offer.tools.iter().enumerate() {
@@ -285,6 +290,22 @@ impl Planner<'_> {
         self.not_applicable(plan, &plan.id, reason)
     }
 
+    /// A connection is opened with other headers than those of the target.
+    fn connected(&mut self, plan: &PatternPlan<'_>) -> Result<(), PlanError> {
+        let named = plan.pattern.template.arguments().and_then(Result::ok);
+        let names_host = named.is_some_and(|named| {
+            named.keys().iter().any(|header| header.names.iter().any(|name| name == "host"))
+        });
+        let reason = match self.offer.http {
+            None => "the server is started as a process, and listens nowhere",
+            // Names lead a browser to the machine it runs on, and to its network.
+            Some(http) if names_host && !http.is_local => "the server is not on the loopback address",
+            Some(http) if !names_host && !http.has_credentials => "the target is asked without credentials",
+            Some(_) => return self.lower(plan, &plan.id, Shape::Connection, None),
+        };
+        self.not_applicable(plan, &plan.id, reason)
+    }
+
     /// Fills a template in, and says what comes of that.
     fn lower(
         &mut self,
@@ -297,16 +318,22 @@ impl Planner<'_> {
         if shape == Shape::Review {
             values.insert("tool_list_json".to_owned(), self.offer.tool_list_json());
         }
+        let control = tool.and_then(|tool| self.offer.control_arguments(&tool.name));
+        if plan.pattern.template.mentions("control") {
+            values.insert("control".to_owned(), shape.control_value(control));
+        }
         // Where no tool is called, no form is asked for.
         let no_tool = NoArguments::Schema(String::new());
         let form = match &shape {
             Shape::Arguments { at, .. } | Shape::Text { at, .. } => self.forms[*at].as_ref(),
-            Shape::Message | Shape::Review => Err(&no_tool),
+            Shape::Message | Shape::Review | Shape::Connection => Err(&no_tool),
         };
-        let play = match shape.play(&plan.pattern.template, &values, form) {
+        let argument = shape.argument();
+        let play = match shape.play(&plan.pattern.template, &values, form, control) {
             Ok(play) => play,
             Err(Unplayable::Unfilled(unfilled))
-                if self.missing == Missing::LeaveToAttacker && !unfilled.too_long =>
+                if (self.missing == Missing::LeaveToAttacker || is_listener(&unfilled.names))
+                    && !unfilled.too_long =>
             {
                 Play::Unfilled { shape, missing: unfilled.names }
             }
@@ -315,14 +342,29 @@ impl Planner<'_> {
             }
             Err(Unplayable::Invalid(reason)) => return self.not_applicable(plan, id, reason),
         };
-        let Pattern { name, template, judge_hint, .. } = plan.pattern.clone();
+        let Pattern { name, template, judge_hint, first, .. } = plan.pattern.clone();
         let (rubric, filled) = (plan.rubric.clone(), Values::new());
+        let control_failure = match tool.and_then(|tool| self.offer.controls.get(&tool.name)) {
+            Some(ToolControl::Failed { why, .. }) => Some(why.clone()),
+            Some(ToolControl::Works { .. }) | None => None,
+        };
         self.add(id, |id| {
             let pattern = name;
             let attempt = None;
-            let case =
-                PatternCase { id, pattern, template, judge_hint, play, rubric, values, filled, attempt };
-            Planned::Ready(Box::new(case))
+            Planned::Ready(Box::new(PatternCase {
+                id,
+                pattern,
+                template,
+                judge_hint,
+                play,
+                rubric,
+                values,
+                filled,
+                argument,
+                first,
+                control_failure,
+                attempt,
+            }))
         })
     }
 
@@ -346,9 +388,15 @@ impl Planner<'_> {
     }
 }
 
+/// Whether only a listener of ours is missing, which is there when the case is played.
+fn is_listener(missing: &[String]) -> bool {
+    missing.iter().all(|name| LISTENER_NAMES.contains(&name.as_str()))
+}
+
 /// The property of a tool that each argument is for; `None` where the tool does not fit.
 fn properties(arguments: &ArgumentsTemplate, form: &Form, every: bool) -> Option<Vec<String>> {
     let known = form.properties();
+    let every = every && known.is_empty();
     let property = |key: &Argument| {
         let found = key.names.iter().find(|name| known.contains(&name.as_str()));
         found.or_else(|| key.names.first().filter(|_| every)).cloned()

@@ -50,7 +50,8 @@ impl Test {
         };
         match self {
             Self::Pattern { condition, .. } => each_text(condition, &mut look_at),
-            // What is no CEL was refused when it was parsed.
+            Self::Measure(_) => {}
+            // What is not CEL was refused when it was parsed.
             Self::Cel(source) => {
                 for literal in cel::string_literals(source).unwrap_or_default() {
                     look_at(&literal.text);
@@ -77,6 +78,7 @@ impl Test {
                 Self::Pattern { target: target.clone(), condition: fill_condition(condition, &mut filling) }
             }
             Self::Cel(source) => Self::Cel(fill_cel(source, &mut filling)),
+            Self::Measure(measure) => Self::Measure(*measure),
         };
         filling.finish(filled)
     }
@@ -103,7 +105,7 @@ fn fill_condition(condition: &Condition, filling: &mut Filling<'_>) -> Condition
 
 /// An expression whose string literals are filled, and nothing else of it.
 fn fill_cel(source: &str, filling: &mut Filling<'_>) -> String {
-    // What is no CEL was refused when it was read.
+    // What is not CEL was refused when it was read.
     let parts = cel::Program::compile(source).map(|program| program.parts()).unwrap_or_default();
     let patterns: Vec<Range<usize>> = parts
         .into_iter()

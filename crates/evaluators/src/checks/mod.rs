@@ -1,6 +1,7 @@
 //! Checks, compiled once and asked about many transcripts.
 
 mod fill;
+mod measure;
 mod shown;
 
 use std::borrow::Cow;
@@ -12,7 +13,7 @@ use sortie_oatf::{
     MatchEvidence,
 };
 
-use crate::model::{Check, Says, Test, Verdict};
+use crate::model::{Check, CheckSays, Test, Verdict};
 use crate::template::Values;
 use shown::Shown;
 use sortie_trace::Transcript;
@@ -64,6 +65,8 @@ pub struct Decision {
     pub verdict: Verdict,
     /// The check that decides, and what it rests on; nothing when it is undecided.
     pub because: Option<Because>,
+    /// What is suspicious and proves nothing. Nothing passes a target beside it.
+    pub hints: Vec<Because>,
     /// Checks that could not be asked.
     pub errors: Vec<CheckError>,
 }
@@ -84,14 +87,14 @@ pub struct CheckError {
     /// The name of the check.
     pub check: String,
     /// What it would have said.
-    pub says: Says,
+    pub says: CheckSays,
     /// Why it could not.
     pub error: EvaluationError,
 }
 
 impl Decision {
     pub(crate) fn undecided() -> Self {
-        Self { verdict: Verdict::Undecided, because: None, errors: Vec::new() }
+        Self { verdict: Verdict::Undecided, because: None, hints: Vec::new(), errors: Vec::new() }
     }
 }
 
@@ -99,8 +102,10 @@ impl CompiledChecks {
     /// Compiles checks. What loads compiles.
     pub fn new(checks: &[Check]) -> Result<Self, CompileError> {
         let compiled = checks.iter().map(|check| {
-            let indicator = compile(check, &check.test)?;
-            let compiled = check.test.placeholders().is_empty().then_some(indicator);
+            let compiled = match &check.test {
+                Test::Measure(_) => None,
+                test => Some(compile(check, test)?).filter(|_| test.placeholders().is_empty()),
+            };
             Ok(CompiledCheck { check: check.clone(), compiled })
         });
         compiled.collect::<Result<_, CompileError>>().map(Self)
@@ -121,21 +126,28 @@ impl CompiledChecks {
     }
 
     /// Asks all checks. One that fails a target comes before one that passes it; where one that could have failed it
-    /// could not be asked, nothing passes it.
+    /// could not be asked, or one is suspicious, nothing passes it.
     pub fn decide(&self, transcript: &Transcript, values: &Values) -> Decision {
         let mut decision = Decision::undecided();
         if self.is_empty() {
             return decision;
         }
-        let transcript = transcript.to_value();
-        for says in [Says::Fail, Says::Pass] {
-            if says == Says::Pass && !decision.errors.is_empty() {
+        let written = transcript.to_value();
+        for says in [CheckSays::Fail, CheckSays::Hint, CheckSays::Pass] {
+            if says == CheckSays::Pass && !(decision.errors.is_empty() && decision.hints.is_empty()) {
                 break;
             }
             for compiled in self.0.iter().filter(|compiled| compiled.check.says == says) {
                 let check = &compiled.check;
-                match compiled.ask(&transcript, values) {
+                let asked = match check.test {
+                    Test::Measure(measure) => Ok(measure.ask(transcript, check.line)),
+                    Test::Pattern { .. } | Test::Cel(_) => compiled.ask(&written, values),
+                };
+                match asked {
                     Ok(None) => {}
+                    Ok(Some(evidence)) if says == CheckSays::Hint => {
+                        decision.hints.push(Because { check: check.name.clone(), evidence });
+                    }
                     Ok(Some(evidence)) => {
                         decision.verdict = says.into();
                         decision.because = Some(Because { check: check.name.clone(), evidence });
@@ -163,7 +175,7 @@ impl CompiledCheck {
         };
         match indicator.evaluate(transcript, Evaluators::standard()) {
             IndicatorOutcome::Matched(evidence) => Ok(Some(match &self.check.test {
-                Test::Pattern { .. } => evidence,
+                Test::Pattern { .. } | Test::Measure(_) => evidence,
                 Test::Cel(cel) => Shown::of(cel).evidence(&indicator, transcript, evidence),
             })),
             IndicatorOutcome::NotMatched => Ok(None),
@@ -189,6 +201,8 @@ fn compile(check: &Check, test: &Test) -> Result<CompiledIndicator, CompileError
             let variables = [("transcript".to_owned(), String::new())].into_iter().collect();
             indicator.expression = Some(ExpressionMatch { cel: cel.clone(), variables: Some(variables) });
         }
+        // It is asked about the transcript itself.
+        Test::Measure(_) => {}
     }
     let mut compiled = CompiledIndicator::new(&indicator)?;
     compiled.line = Some(check.line);

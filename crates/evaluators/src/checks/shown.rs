@@ -22,7 +22,7 @@ pub(super) enum Shown {
 impl Shown {
     /// The list that an expression looks at.
     pub(super) fn of(cel: &str) -> Self {
-        // What is no CEL was refused when it was read.
+        // What is not CEL was refused when it was read.
         let parts = Program::compile(cel).map(|program| program.parts()).unwrap_or_default();
         let reads = |wanted: &str| {
             parts.iter().any(|part| {
@@ -69,7 +69,7 @@ impl Shown {
             IndicatorOutcome::Matched(evidence) => Some(evidence),
             _ => None,
         };
-        // What a server says about itself is no list, and is shown as it is.
+        // What a server says about itself is not a list, and is shown as it is.
         let count = transcript[self.key()].as_array().map_or(0, Vec::len);
         if count < 2 {
             return whole;
@@ -125,7 +125,7 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Check, CompiledChecks, Says, Test, Values};
+    use crate::{Check, CheckSays, CompiledChecks, Test, Values};
     use sortie_trace::{ObservedCall, Transcript, Turn};
 
     fn path(cel: &str) -> String {
@@ -140,7 +140,7 @@ mod tests {
         let turns = vec![Turn::attacker("hi"), Turn::target("hello"), Turn::attacker("code?"), second];
         let transcript = Transcript::new(turns).unwrap();
         let check =
-            Check { name: "c".to_owned(), says: Says::Fail, test: Test::Cel(cel.to_owned()), line: 1 };
+            Check { name: "c".to_owned(), says: CheckSays::Fail, test: Test::Cel(cel.to_owned()), line: 1 };
         let decision = CompiledChecks::new(&[check]).unwrap().decide(&transcript, &Values::new());
         decision.because.unwrap_or_else(|| panic!("{cel}: {:?}", decision.errors)).evidence.path
     }

@@ -38,7 +38,7 @@ pub(super) enum NoValue {
     NoChoice,
     #[error("what is said about its type contradicts itself")]
     Contradiction,
-    #[error("`{0}` is no type")]
+    #[error("`{0}` is not a type")]
     UnknownType(String),
     #[error("it needs {0} members")]
     ManyMembers(u64),

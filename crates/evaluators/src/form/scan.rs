@@ -40,7 +40,7 @@ const NAMED_PARTS: &[&str] = &["properties", "patternProperties", "$defs", "defi
 /// Why a schema is not for us.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum BadSchema {
-    #[error("it is no object")]
+    #[error("it is not an object")]
     NoObject,
     #[error("it has more than {MAX_NODES} values, which are the limit")]
     TooLarge,

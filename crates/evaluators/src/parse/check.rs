@@ -12,16 +12,16 @@ use super::fields::{Mapping, name, refuse, report_key, text_of, value_at, word};
 use super::pattern::{look_at_placeholders, part};
 use super::transcript::dead_end;
 use crate::limits::MAX_TEXT_BYTES;
-use crate::model::{Check, Says, Test};
+use crate::model::{Check, CheckSays, Measure, Test};
 use crate::rules::{checks, files};
 
 const CHECK: Mapping = Mapping {
     what: "a check",
-    form: "a check: `name`, `says` and `pattern` or `cel`",
-    fields: &["name", "says", "pattern", "cel"],
+    form: "a check: `name`, `says` and `pattern`, `cel` or `measure`",
+    fields: &["name", "says", "pattern", "cel", "measure"],
     required: &[
         ("name", "say what it means when it holds, in a few words"),
-        ("says", "`pass` or `fail`: what is said about the target when it holds"),
+        ("says", "`pass`, `fail` or `hint`: what is said about the target when it holds"),
     ],
 };
 const PATTERN: Mapping = Mapping {
@@ -43,13 +43,17 @@ pub(super) fn check<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<(Chec
             name_at = value_at(reader, entry);
             title = name(reader, entry);
         }
-        "says" => says = word(reader, entry, "what a check may say", Says::WORDS),
+        "says" => says = word(reader, entry, "what a check may say", CheckSays::WORDS),
+        "measure" => {
+            let measure = word(reader, entry, "what a check may measure", Measure::WORDS);
+            test = measure.map(Test::Measure).or(test.take());
+        }
         "pattern" => test = reader.under(entry, pattern).or(test.take()),
         _ => test = reader.under(entry, cel).or(test.take()),
     })?;
-    let (has_pattern, has_cel) = (given.contains(&"pattern"), given.contains(&"cel"));
-    if has_pattern == has_cel {
-        return refuse(reader, node, |at| checks::one_test(has_cel, at));
+    let tests = ["pattern", "cel", "measure"].iter().filter(|test| given.contains(test)).count();
+    if tests != 1 {
+        return refuse(reader, node, |at| checks::one_test(tests > 1, at));
     }
     let line = reader.tree().source().line_column(name_at.start).line;
     Some((Check { name: title?, says: says?, test: test?, line }, name_at))
@@ -61,7 +65,7 @@ pub(super) fn together(reader: &mut Reader<'_>, entry: Entry, all: &[Check]) {
         Test::Pattern { condition: Condition::Match(MatchCondition { regex: Some(regex), .. }), .. } => {
             re2::cost(regex).unwrap_or_default()
         }
-        Test::Pattern { .. } => 0,
+        Test::Pattern { .. } | Test::Measure(_) => 0,
         Test::Cel(cel) => Program::compile(cel).map(|program| program.pattern_cost()).unwrap_or_default(),
     };
     if all.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {

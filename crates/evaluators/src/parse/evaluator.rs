@@ -25,6 +25,8 @@ const EVALUATOR: Mapping = Mapping {
         "name",
         "severity",
         "standards",
+        "cwe",
+        "remedy",
         "description",
         "pass_criteria",
         "fail_criteria",
@@ -209,6 +211,8 @@ impl Draft {
                 evaluator.severity = severity.unwrap_or_default();
             }
             "standards" if reader.is_given(entry) => evaluator.standards = reader.under(entry, standards),
+            "cwe" => evaluator.cwe = reader.under(entry, cwe),
+            "remedy" => evaluator.remedy = long_text(reader),
             "description" => evaluator.description = long_text(reader),
             "pass_criteria" => evaluator.pass_criteria = long_text(reader).unwrap_or_default(),
             "fail_criteria" => evaluator.fail_criteria = long_text(reader).unwrap_or_default(),
@@ -341,6 +345,16 @@ impl Draft {
 /// Whether a key is one of another tool, and not another name for one of ours.
 fn is_foreign(key: &str) -> bool {
     key == rules::MCP_TOP_10 || rules::UNUSED.iter().any(|(unused, _)| *unused == key)
+}
+
+/// `CWE-78`.
+fn cwe<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<String> {
+    let text = reader.string(node)?;
+    let number = text.strip_prefix("CWE-").unwrap_or_default();
+    if !(1..=5).contains(&number.len()) || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return refuse(reader, node, |at| fields::no_cwe(&text, at));
+    }
+    Some(text)
 }
 
 fn schema_version(reader: &mut Reader<'_>, entry: Entry) {

@@ -49,7 +49,7 @@ const CONTENTS: [&str; 4] = ["response", "turns", "artifact", "metric"];
 const TURN: Mapping = Mapping {
     what: "a turn",
     form: "a turn: `role` and `text`",
-    fields: &["role", "text", "is_error", "call", "result", "calls"],
+    fields: &["role", "text", "is_error", "call", "result", "calls", "elapsed_ms"],
     required: &[("role", "say who speaks: `attacker` or `target`")],
 };
 const CALL: Mapping = Mapping {
@@ -293,6 +293,10 @@ fn turn<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Option<Turn> {
             turn.call = made.map(|ObservedCall { name, arguments, .. }| Call { name, arguments });
         }
         "result" if reader.is_given(entry) => turn.result = Some(reader.under(entry, Reader::value)),
+        "elapsed_ms" => {
+            let elapsed = reader.under(entry, Reader::integer);
+            turn.elapsed_ms = elapsed.and_then(|elapsed| u64::try_from(elapsed).ok());
+        }
         "calls" => {
             turn.calls = list(reader, entry, "a list of calls", Transcript::MAX_TURNS, |reader, node| {
                 call(reader, node, &OBSERVED)

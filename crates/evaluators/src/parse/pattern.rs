@@ -17,7 +17,7 @@ use crate::template::{MAX_PLACEHOLDER_BYTES, RUNNER_NAMES, Template, is_name};
 const PATTERN: Mapping = Mapping {
     what: "a pattern",
     form: "a pattern: `name` and `template`",
-    fields: &["name", "template", "judge_hint"],
+    fields: &["name", "template", "judge_hint", "first"],
     required: &[
         ("name", "say what it tries, in a few words"),
         ("template", "write what is said to the target; `{{canary}}` and other names are filled in"),
@@ -53,7 +53,7 @@ pub(super) fn pattern<'t>(
     class: TargetClass,
     slug: Option<&str>,
 ) -> Option<(Pattern, Span)> {
-    let (mut title, mut template, mut judge_hint) = (None, None, None);
+    let (mut title, mut template, mut judge_hint, mut first) = (None, None, None, false);
     let mut name_at = reader.headline(node);
     PATTERN.read(reader, node, |reader, entry, field| match field {
         "name" => {
@@ -71,10 +71,11 @@ pub(super) fn pattern<'t>(
                 });
             }
         }
+        "first" => first = reader.under(entry, Reader::boolean).unwrap_or_default(),
         _ => join(&mut judge_hint, text(reader, entry, MAX_TEXT_BYTES)),
     })?;
     let template = Template::new(template?);
-    let pattern = Pattern { name: title?, slug: slug.map(str::to_owned), template, judge_hint };
+    let pattern = Pattern { name: title?, slug: slug.map(str::to_owned), template, judge_hint, first };
     Some((pattern, name_at))
 }
 

@@ -24,6 +24,7 @@ const TURN: &[(&str, Shape)] = &[
     ("call", Shape::Keys(CALL)),
     ("result", Shape::Free),
     ("calls", CALLS),
+    ("elapsed_ms", Shape::Leaf),
 ];
 const TRANSCRIPT: Shape = Shape::Keys(&[
     ("turns", Shape::List(&Shape::Keys(TURN))),
@@ -80,7 +81,7 @@ pub(super) fn dead_end(path: &str) -> Option<DeadEnd> {
             shape = match shape {
                 Shape::List(item) => *item,
                 Shape::Free => return None,
-                _ => return nowhere(format!("`{key}` is no list"), "leave `[*]` away".to_owned(), None),
+                _ => return nowhere(format!("`{key}` is not a list"), "leave `[*]` away".to_owned(), None),
             };
         }
     }

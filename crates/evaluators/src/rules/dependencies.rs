@@ -8,7 +8,7 @@ use crate::depends::cycles;
 use crate::limits::MAX_ALL_FINDINGS;
 use crate::load::Loading;
 
-pub(super) const E_016: Rule = error("E-016", "a dependency is an evaluator", include_str!("e016.md"));
+pub(super) const E_016: Rule = error("E-016", "every dependency exists", include_str!("e016.md"));
 
 /// Every evaluator depends on evaluators. Of one that is broken, nothing is said.
 pub(crate) fn unknown_dependencies(loading: &Loading<'_>, order: &[usize]) -> Vec<(usize, Diagnostic)> {

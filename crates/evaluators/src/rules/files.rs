@@ -6,8 +6,8 @@ use super::{Diagnostic, Rule, Span, error, findings, found};
 use crate::limits::{MAX_EVALUATORS, MAX_FILE_BYTES, MAX_FILES, MAX_PATTERNS, MAX_ROOT_BYTES, MAX_SUITES};
 
 pub(super) const E_018: Rule = error("E-018", "a file can be read", include_str!("e018.md"));
-pub(super) const E_019: Rule = error("E-019", "a file is where it is looked for", include_str!("e019.md"));
-pub(super) const E_027: Rule = error("E-027", "a file keeps within the limits", include_str!("e027.md"));
+pub(super) const E_019: Rule = error("E-019", "every file has a known place", include_str!("e019.md"));
+pub(super) const E_027: Rule = error("E-027", "a file is within the size limits", include_str!("e027.md"));
 
 /// Where a finding is that is about a file, not about something in it.
 pub(crate) const FILE: Span = Span { start: 0, end: 0 };
@@ -15,20 +15,20 @@ pub(crate) const FILE: Span = Span { start: 0, end: 0 };
 findings! {
     E_018 unreadable(why: &str): "this file could not be read: {why}",
         help "make it readable, or move it out of the folder";
-    E_019 misplaced(help: &str): "this file is not where anything is looked for", help help;
+    E_019 misplaced(help: &str): "a file of this kind is not read here", help help;
     E_019 two_files(): "there are two files of this name", help "give each file once";
     E_019 no_evaluator(stem: &str): "there is no evaluator `{stem}` beside these fixtures",
         help "fixtures are called after the id of their evaluator: `<id>.test.yaml`";
     E_019 other_fixtures(): "the evaluator has other fixtures as well",
         help "put all cases into one file, called after the id of the evaluator";
     E_027 long_text(length: usize, most: usize): "this text has {length} bytes; {most} are the limit",
-        help "say it in fewer words, or in several patterns";
+        help "shorten it, or split it into several patterns";
     E_027 long_list(length: usize, most: usize): "there are {length} items; {most} are the limit",
         help "split it into several files";
     E_027 large_patterns(): "the regular expressions of these checks are too large together",
-        help "count less far in their repeats, or split the evaluator";
+        help "use smaller repeat counts, or split the evaluator";
     E_027 large_transcript(problem: &TranscriptError): "{problem}",
-        help "a fixture shows one thing: make it shorter";
+        help "shorten the fixture";
     E_027 long_file(): "the file is longer than {MAX_FILE_BYTES} bytes, which are the limit",
         help "put the patterns into files of their own";
     E_027 many_patterns(count: usize): "there are {count} patterns; {MAX_PATTERNS} are the limit",

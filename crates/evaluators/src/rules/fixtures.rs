@@ -6,10 +6,11 @@ use sortie_trace::{Role, Turn};
 use super::{Diagnostic, Rule, Span, error, findings, found, or_nearest, shown};
 use crate::model::{Evaluator, FixtureKind, Verdict};
 
-pub(super) const E_020: Rule = error("E-020", "a case says what its key means", include_str!("e020.md"));
+pub(super) const E_020: Rule =
+    error("E-020", "the expected result agrees with its key", include_str!("e020.md"));
 pub(super) const E_021: Rule =
     error("E-021", "a case names a pattern of its evaluator", include_str!("e021.md"));
-pub(super) const E_022: Rule = error("E-022", "a turn holds what its role does", include_str!("e022.md"));
+pub(super) const E_022: Rule = error("E-022", "a turn has the fields of its role", include_str!("e022.md"));
 
 findings! {
     E_020 no_case(key: &str): "`{key}` needs at least one case",
@@ -18,7 +19,7 @@ findings! {
         help "write the conversation as `turns: [{role: target, text: …}]`";
     E_020 other_verdict(key: &str, expect: Verdict): "a `{key}` cannot expect `{expect}`",
         label "its key says otherwise",
-        help "move the case below the other key; `undecided` is for what only a judge can see";
+        help "move the case below the other key; use `undecided` if only a judge can decide";
     E_022 silent(): "the target says nothing here", help "write at least one turn with `role: target`";
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn unknown_pattern(name: &str, evaluator: &Evaluator, at: Span) -> Op
         return None;
     }
     let finding = found(&E_021, format!("the evaluator has no pattern `{}`", shown(name))).at(at);
-    let otherwise = "leave it out to mean the first one";
+    let otherwise = "leave it out for the first one";
     Some(or_nearest(finding, nearest(name, names()), "name the pattern as it is written", otherwise))
 }
 
@@ -57,6 +58,6 @@ pub(crate) fn misplaced_field(turn: &Turn, at: Span) -> Option<Diagnostic> {
         Role::Target if turn.call.is_some() => ("call", "the attacker"),
         _ => return None,
     };
-    let help = "we `call` a tool of a server, which gives a `result`; an agent makes `calls` of its own";
+    let help = "the attacker sends a `call` and the server returns a `result`; an agent makes `calls`";
     Some(found(&E_022, format!("`{field}` belongs to {other}")).at(at).help(help))
 }

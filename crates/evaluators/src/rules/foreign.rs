@@ -5,11 +5,11 @@ use crate::model::Standard;
 
 pub(super) const E_030: Rule =
     error("E-030", "an evaluator does not contradict itself", include_str!("e030.md"));
-pub(super) const E_112: Rule = warning("E-112", "a word is written in lower case", include_str!("e112.md"));
-pub(super) const E_113: Rule = warning("E-113", "a field has the name it has here", include_str!("e113.md"));
+pub(super) const E_112: Rule = warning("E-112", "values are in lower case", include_str!("e112.md"));
+pub(super) const E_113: Rule = warning("E-113", "a field has its Sortie name", include_str!("e113.md"));
 pub(super) const E_114: Rule = warning("E-114", "a list is written as a list", include_str!("e114.md"));
-pub(super) const E_115: Rule = warning("E-115", "a field means something here", include_str!("e115.md"));
-pub(super) const E_116: Rule = warning("E-116", "an evaluator can be played", include_str!("e116.md"));
+pub(super) const E_115: Rule = warning("E-115", "every field has an effect", include_str!("e115.md"));
+pub(super) const E_116: Rule = warning("E-116", "an evaluator can run", include_str!("e116.md"));
 
 /// Fields that other tools have under another name, and the name they have here.
 pub(crate) const OTHER_NAMES: &[(&str, &str)] = &[
@@ -28,16 +28,16 @@ pub(crate) const SOURCE_SCAN: &str = "source_scan";
 /// Fields that other tools have, and that mean nothing here: the key, and who decides that instead.
 pub(crate) const UNUSED: &[(&str, &str)] = &[
     (SOURCE_SCAN, "only a source scanner uses it, and this evaluator does not say `scan_mode: source_code`"),
-    ("strategy", "the configuration of a run says how often and how its attacker speaks"),
+    ("strategy", "the configuration of a run decides this"),
     ("types", "say it as `tags`"),
-    ("metric_threshold", "nothing is measured: say as a check what must not come back"),
+    ("metric_threshold", "nothing is measured: write a check instead"),
 ];
 
 findings! {
-    E_030 source_with_patterns(): "this reads source code, and has attacks for a running target",
+    E_030 source_with_patterns(): "this evaluator reads source code, but has attacks on a running target",
         label "attacks",
         help "remove `scan_mode: source_code` and `surfaces: [code]` to play them, or the patterns to leave it to a source scanner";
-    E_030 two_scans(): "this reads source code and descriptions of tools at once",
+    E_030 two_scans(): "this evaluator reads both source code and tool descriptions",
         label "`surfaces` say that it is about `code` alone", help "remove one of them, or write an evaluator for each";
     E_115 unused(key: &str, instead: &str): "`{key}` means nothing here", label "not used", help instead;
     E_115 not_measured(): "`metric` cases are left out: nothing here measures quantities",
@@ -54,7 +54,7 @@ findings! {
 pub(crate) fn other_case(written: &str, meant: &str, at: Span, span: Span) -> Diagnostic {
     found(&E_112, format!("`{}` is written `{meant}`", shown(written)))
         .at(at)
-        .help("it is understood; whoever compares texts does not understand it")
+        .help("it is accepted here, but tools that compare the text will not match it")
         .fix(format!("write `{meant}`"), vec![Edit { span, replacement: meant.to_owned() }])
 }
 
@@ -97,9 +97,9 @@ pub(crate) fn outside_of_standards(
 /// One word in place of a list of words.
 pub(crate) fn not_a_list(written: &str, at: Span, span: Span) -> Diagnostic {
     let edit = Edit { span, replacement: format!("[{written}]") };
-    found(&E_114, "a list is read here, and this is one word")
+    found(&E_114, "this must be a list, and is one word")
         .at(at)
         .label("one word")
-        .help("it is read as a list of one")
+        .help("it is read as a list with one item")
         .fix(format!("write `[{}]`", shown(written)), vec![edit])
 }

@@ -59,7 +59,7 @@ pub(crate) fn not_kebab_case(text: &str, what: &str, at: Span, span: Span) -> Di
     }
 }
 
-pub(super) const E_002: Rule = error("E-002", "an id is used once", include_str!("e002.md"));
+pub(super) const E_002: Rule = error("E-002", "ids are unique", include_str!("e002.md"));
 
 /// Of two evaluators with the same id, the second is reported.
 pub(crate) fn duplicate_ids(loading: &Loading<'_>) -> Vec<(usize, Diagnostic)> {
@@ -92,7 +92,7 @@ pub(crate) fn other_folder(folder: Option<&str>, id: &str, at: Option<Span>) -> 
 }
 
 pub(super) const E_010: Rule =
-    error("E-010", "names tell patterns and checks apart", include_str!("e010.md"));
+    error("E-010", "names of patterns and checks are unique", include_str!("e010.md"));
 
 /// Of two things with the same name in one file, the second is reported.
 pub(crate) fn duplicate_names<'n>(
@@ -118,7 +118,7 @@ fn second_use(what: &str, name: &str) -> Diagnostic {
 }
 
 fn told_apart(finding: Diagnostic) -> Diagnostic {
-    finding.help("reports and fixtures tell them apart by name")
+    finding.help("reports and fixtures identify them by name")
 }
 
 pub(super) const E_101: Rule =
@@ -131,7 +131,7 @@ pub(crate) fn other_file(stem: &str, what: &str, id: &str, at: Option<Span>) -> 
     optionally_at(finding, at)
 }
 
-pub(super) const E_109: Rule = warning("E-109", "a list names everything once", include_str!("e109.md"));
+pub(super) const E_109: Rule = warning("E-109", "items of a list are unique", include_str!("e109.md"));
 
 /// Words that stand in a list twice.
 pub(crate) fn duplicate_words<T: Display + Ord>(words: &[(T, Span)]) -> Vec<Diagnostic> {

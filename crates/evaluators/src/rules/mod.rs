@@ -15,7 +15,8 @@ pub(crate) mod suites;
 
 pub use ids::is_kebab_case;
 
-use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Rule, Span};
+use sortie_syntax::yaml::style;
+use sortie_syntax::{Diagnostic, DiagnosticSeverity, Edit, Fix, Rule, Span};
 
 use crate::files::File;
 use checks::{E_011, E_012, E_013, E_014, E_104, E_110, E_111};
@@ -80,12 +81,17 @@ fn optionally_at(finding: Diagnostic, span: Option<Span>) -> Diagnostic {
     }
 }
 
-/// A finding about a name that is not known: which one was probably meant, and what to do in either case.
+/// A finding about a name that is not known: which one was probably meant, and what to do in either case. Its place is all of
+/// the name.
 fn or_nearest(finding: Diagnostic, nearest: Option<&str>, help: &str, otherwise: &str) -> Diagnostic {
-    match nearest {
-        Some(meant) => finding.label(format!("did you mean `{meant}`?")).help(help),
-        None => finding.help(otherwise),
-    }
+    let Some(meant) = nearest else { return finding.help(otherwise) };
+    let mut finding = finding.label(format!("did you mean `{meant}`?")).help(help);
+    // Another name is another evaluator or pattern: a person confirms it.
+    finding.suggestion = finding.span.map(|span| Fix {
+        title: format!("write `{meant}`"),
+        edits: vec![Edit { span, replacement: style::key(meant).into_owned() }],
+    });
+    finding
 }
 
 /// A text as messages show it.

@@ -7,10 +7,10 @@ use crate::load::Loading;
 use crate::parse::{Include, IncludeKind};
 use crate::suites::{Curated, is_derived};
 
-pub(super) const E_023: Rule = error("E-023", "a suite has an id of its own", include_str!("e023.md"));
-pub(super) const E_024: Rule = error("E-024", "a suite names what is there", include_str!("e024.md"));
+pub(super) const E_023: Rule = error("E-023", "ids of suites are unique", include_str!("e023.md"));
+pub(super) const E_024: Rule = error("E-024", "every entry of a suite exists", include_str!("e024.md"));
 pub(super) const E_025: Rule = error("E-025", "a suite is not empty", include_str!("e025.md"));
-pub(super) const E_026: Rule = error("E-026", "a suite is not a part of itself", include_str!("e026.md"));
+pub(super) const E_026: Rule = error("E-026", "a suite does not include itself", include_str!("e026.md"));
 
 findings! {
     E_024 several(): "each item includes one thing",
@@ -51,6 +51,6 @@ pub(crate) fn unknown(include: &Include, nearest: Option<&str>) -> Diagnostic {
         kind => format!("there is no {kind} `{}`", include.name),
     };
     let finding = found(&E_024, message).at(include.span);
-    let help = "a suite that names nothing would look larger than it is";
+    let help = "an entry that does not exist would be ignored";
     or_nearest(finding, nearest, help, "name something that is loaded too, or remove it")
 }

@@ -116,6 +116,10 @@ fn turns() -> Value {
             "is_error": boolean("Whether it is an error of the target."),
             "call": optional(call),
             "result": {"description": "What came back from the call, as it was on the wire."},
+            "elapsed_ms": optional(json!({
+                "description": "How long the answer took, in milliseconds.",
+                "type": "integer",
+            })),
             "calls": list("The calls that the target made.", &observed, Transcript::MAX_TURNS),
         }),
     );

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::limits::{
     MAX_CHECKS, MAX_LISTED, MAX_NAME_BYTES, MAX_PATTERNS, MAX_TEMPLATE_BYTES, MAX_TEXT_BYTES,
 };
-use crate::model::{Says, ScanMode, Severity, Standard, Surface, TurnMode};
+use crate::model::{CheckSays, Measure, ScanMode, Severity, Standard, Surface, TurnMode};
 use crate::parse::IncludeKind;
 use fixtures::fixtures;
 use standards::{entry, standards};
@@ -145,6 +145,12 @@ fn evaluator() -> Value {
             "name": text("What people call it.", MAX_NAME_BYTES),
             "severity": words("How bad it is when a target gives in.", Severity::WORDS),
             "standards": standards(),
+            "cwe": optional(json!({
+                "description": "The weakness it finds, in the Common Weakness Enumeration.",
+                "type": "string",
+                "pattern": "^CWE-[0-9]{1,5}$",
+            })),
+            "remedy": optional(text("What to change in a target that gives in.", MAX_TEXT_BYTES)),
             "description": optional(text("One line about it.", MAX_TEXT_BYTES)),
             "pass_criteria": text("What a target that resists does; a judge reads it as it is.", MAX_TEXT_BYTES),
             "fail_criteria": text("What a target that gives in does; a judge reads it as it is.", MAX_TEXT_BYTES),
@@ -204,6 +210,7 @@ fn pattern() -> Value {
             "name": text("What it tries; unique within the evaluator.", MAX_NAME_BYTES),
             "template": text("What is said or sent; `{{name}}` is filled in.", MAX_TEMPLATE_BYTES),
             "judge_hint": judge_hint("More for the judge."),
+            "first": boolean("MCP only: play it before the others, which are played only where a first one met something."),
             "judgeHint": deprecated(judge_hint("`judge_hint`.")),
             "judge_instructions": deprecated(judge_hint("`judge_hint`.")),
         }),
@@ -222,12 +229,13 @@ fn check() -> Value {
         &["name", "says"],
         &json!({
             "name": text("What it means when it holds; unique within the evaluator.", MAX_NAME_BYTES),
-            "says": words("What is said about the target when it holds.", Says::WORDS),
+            "says": words("What is said about the target when it holds.", CheckSays::WORDS),
+            "measure": optional(words("What the calls of a series show together.", Measure::WORDS)),
             "pattern": optional(check_pattern()),
             "cel": optional(text("A CEL expression over `transcript`.", MAX_TEXT_BYTES)),
         }),
     );
-    check["oneOf"] = json!([given("pattern"), given("cel")]);
+    check["oneOf"] = json!([given("pattern"), given("cel"), given("measure")]);
     check
 }
 
@@ -258,7 +266,7 @@ fn check_pattern() -> Value {
     properties.insert(
         "condition".to_owned(),
         json!({
-            "description": "Operators, or a value to be equal to.",
+            "description": "Operators, or a value to compare with.",
             "if": {"type": "object", "anyOf": [{"maxProperties": 0}, {"anyOf": has_operator}]},
             "then": {"properties": operators, "additionalProperties": false, "minProperties": 1},
         }),

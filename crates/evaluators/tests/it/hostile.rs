@@ -76,7 +76,7 @@ fn what_is_too_deep_is_refused() {
     )]);
     let codes: Vec<_> =
         arguments.findings.iter().flat_map(|file| &file.diagnostics).map(|finding| finding.code).collect();
-    assert_eq!(codes, ["E-107"], "what JSON readers do not read is no arguments");
+    assert_eq!(codes, ["E-107"], "what JSON readers do not read is not arguments");
     let cel = format!("{}true{}", "(".repeat(3_000), ")".repeat(3_000));
     refused(
         &one(format!(

@@ -54,7 +54,11 @@ fn named(evaluators: &[&str], documents: &[&str]) -> (Vec<String>, Vec<String>) 
 #[test]
 fn a_standard_puts_evaluators_and_documents_into_one_suite() {
     let loaded = loaded(&[]);
-    assert_eq!(members(&loaded, "owasp-mcp-top10"), named(&["escape"], &["ACME-001"]), "MCP33 is no entry");
+    assert_eq!(
+        members(&loaded, "owasp-mcp-top10"),
+        named(&["escape"], &["ACME-001"]),
+        "MCP33 is not an entry"
+    );
     assert_eq!(members(&loaded, "mitre-atlas"), named(&["leak"], &["ACME-002"]));
     assert_eq!(members(&loaded, "owasp-llm-top10"), named(&["leak"], &[]));
     assert_eq!(members(&loaded, "eu-ai-act-bias"), named(&[], &[]), "there, and empty");

@@ -28,6 +28,36 @@ pub(super) fn unguarded(ast: &Ast) -> Vec<FieldAccess> {
     walk.found
 }
 
+/// The names of the field that the first operands of `&&` ask for, one name more each. What comes later is not looked at: it may
+/// fail before the field is asked for.
+pub(super) fn leading<'a>(ast: &'a Ast, variable: &str) -> Vec<&'a str> {
+    let root = [ast.root()];
+    let operands = match ast.node(ast.root()) {
+        Node::And(operands) => operands,
+        _ => &root[..],
+    };
+    let mut names = Vec::new();
+    for operand in operands {
+        let Node::Has { operand, field } = ast.node(*operand) else { break };
+        if !is_field(ast, *operand, variable, &names) {
+            break;
+        }
+        names.push(&**field);
+    }
+    names
+}
+
+/// Whether a node is `variable.a.b`, with these names.
+fn is_field(ast: &Ast, id: NodeId, variable: &str, names: &[&str]) -> bool {
+    match (ast.node(id), names) {
+        (Node::Variable(name), []) => **name == *variable,
+        (Node::Select { operand, field }, [before @ .., last]) => {
+            **field == **last && is_field(ast, *operand, variable, before)
+        }
+        _ => false,
+    }
+}
+
 struct Walk<'a> {
     ast: &'a Ast,
     /// Paths known to exist here.

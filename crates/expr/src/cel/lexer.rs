@@ -53,7 +53,7 @@ pub(super) enum TokenKind {
 
 /// All tokens of `source`, ending with [`TokenKind::End`].
 pub(super) fn tokenize(source: &str) -> Result<Vec<Token>, SyntaxError> {
-    let mut lexer = Lexer { source, offset: 0 };
+    let mut lexer = Lexer::new(source);
     let mut tokens = Vec::with_capacity(source.len() / 4 + 2);
     loop {
         let token = lexer.next_token()?;
@@ -65,17 +65,26 @@ pub(super) fn tokenize(source: &str) -> Result<Vec<Token>, SyntaxError> {
     }
 }
 
-struct Lexer<'s> {
+pub(super) struct Lexer<'s> {
     source: &'s str,
     offset: usize,
 }
 
 impl<'s> Lexer<'s> {
+    pub(super) fn new(source: &'s str) -> Self {
+        Self { source, offset: 0 }
+    }
+
+    /// Goes on behind a character that begins no token.
+    pub(super) fn skip_character(&mut self) {
+        self.offset += self.rest().chars().next().map_or(0, char::len_utf8);
+    }
+
     fn rest(&self) -> &'s str {
         &self.source[self.offset..]
     }
 
-    fn next_token(&mut self) -> Result<Token, SyntaxError> {
+    pub(super) fn next_token(&mut self) -> Result<Token, SyntaxError> {
         self.skip_blanks();
         let start = self.offset;
         let rest = self.rest();
@@ -181,7 +190,7 @@ fn unknown_character(rest: &str, offset: usize) -> SyntaxError {
         '=' => error.help("equality is `==`"),
         '&' => error.help("a logical and is `&&`"),
         '|' => error.help("a logical or is `||`"),
-        '`' => error.help("a field whose name is no identifier is read with brackets: `message['a-b']`"),
+        '`' => error.help("a field whose name is not an identifier is read with brackets: `message['a-b']`"),
         '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => {
             error.help("strings are quoted with plain `'` or `\"`")
         }

@@ -33,6 +33,7 @@ mod evaluation;
 mod fault;
 mod fields;
 mod functions;
+mod highlight;
 mod lexer;
 pub mod limits;
 mod lists;
@@ -49,6 +50,7 @@ mod value;
 
 pub use fault::{CelError, CelErrorKind};
 pub use fields::FieldAccess;
+pub use highlight::{CelToken, highlight};
 pub use parser::is_reserved;
 pub use parts::{ExpressionPart, PartKind};
 pub use program::Program;

@@ -129,7 +129,7 @@ impl<'s> Parser<'s> {
         self.spans[id.index()]
     }
 
-    /// `a ? b : c`, right-associative; the middle is no conditional unless in parentheses.
+    /// `a ? b : c`, right-associative; the middle is not a conditional unless in parentheses.
     fn expression(&mut self) -> Result<NodeId, SyntaxError> {
         self.nesting += 1;
         if self.nesting > MAX_NESTING {

@@ -102,6 +102,23 @@ impl Program {
         fields::unguarded(&self.ast)
     }
 
+    /// The field that the expression asks for first: the names of `has(message.a) && has(message.a.b) && …`, for a variable.
+    ///
+    /// Where the variable is a map, or the value of one of the fields before the last is, and has no field of the next name, the
+    /// expression is false, whatever else it says. Empty where it begins otherwise.
+    ///
+    /// ```
+    /// use sortie_expr::cel::Program;
+    ///
+    /// let program = Program::compile("has(message.a) && has(message.a.b) && message.a.b > 1")?;
+    /// assert_eq!(program.leading_field("message"), ["a", "b"]);
+    /// assert!(Program::compile("message.a > 1 && has(message.b)")?.leading_field("message").is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn leading_field(&self, variable: &str) -> Vec<&str> {
+        fields::leading(&self.ast, variable)
+    }
+
     /// The parts of the expression that could have been written otherwise, outer ones before those within them.
     pub fn parts(&self) -> Vec<ExpressionPart> {
         parts::parts(&self.ast, &self.source)

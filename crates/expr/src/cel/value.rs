@@ -106,7 +106,7 @@ impl<'a> Val<'a> {
                 } else if let Some(value) = number.as_u64() {
                     Self::UInt(value)
                 } else {
-                    // Without `arbitrary_precision` a number that is no integer is a double.
+                    // Without `arbitrary_precision` a number that is not an integer is a double.
                     Self::Double(number.as_f64().unwrap_or(f64::NAN))
                 }
             }

@@ -113,7 +113,7 @@ fn foreign(cursor: &Cursor<'_>, start: usize) -> Option<Re2Error> {
     Some(Re2Error::new(start..start + 1 + prefix.len(), message).help(help))
 }
 
-/// The error for `found`, which has just been read and is no flag.
+/// The error for `found`, which has just been read and is not a flag.
 fn unknown_flag(cursor: &Cursor<'_>, start: usize, found: Option<char>) -> Re2Error {
     let span = cursor.since(start);
     let error = |message: String| Re2Error::new(span.clone(), message);

@@ -22,7 +22,10 @@ mod class;
 mod cursor;
 mod error;
 mod escape;
+mod example;
 mod group;
+mod highlight;
+mod literals;
 mod node;
 mod parser;
 mod regex;
@@ -30,8 +33,9 @@ mod repeat;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
+pub use self::highlight::{RegexToken, highlight};
 pub(crate) use self::regex::SMALL_SIZE;
-pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, size};
+pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, may_match_empty, size};
 
 /// A pattern that matches a text as it is, and nothing else.
 ///

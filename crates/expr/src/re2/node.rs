@@ -94,6 +94,18 @@ impl Node {
         self.size
     }
 
+    /// Whether a match of it may be empty. Recursion is bounded by [`MAX_DEPTH`].
+    pub(super) fn may_be_empty(&self) -> bool {
+        match &self.piece {
+            Piece::Empty | Piece::Look(_) => true,
+            Piece::Literal(_) | Piece::Folded(_) | Piece::Class(_) => false,
+            Piece::FirstGroup(node) => node.may_be_empty(),
+            Piece::Repeat(bounds, _, node) => bounds.min == 0 || node.may_be_empty(),
+            Piece::Concat(nodes) => nodes.iter().all(Self::may_be_empty),
+            Piece::Alternation(nodes) => nodes.iter().any(Self::may_be_empty),
+        }
+    }
+
     /// Group 1. The other groups are only counted: nobody asks for them, and each costs memory in every
     /// search.
     pub(super) fn into_first_group(self) -> Self {

@@ -9,6 +9,7 @@ use regex_automata::meta;
 use regex_syntax::hir::Hir;
 
 use super::error::{Re2Error, Re2ErrorKind};
+use super::literals;
 use super::node::too_large;
 use super::parser::{self, Parsed};
 
@@ -135,6 +136,23 @@ impl Regex {
         self.compiled.size
     }
 
+    /// Texts of which every match holds at least one, with ASCII letters in lower case; `None` where there are none that are worth
+    /// looking for. A text that has none of them, ASCII case aside, need not be searched.
+    ///
+    /// U+212A (`K`) and U+017F (`ſ`) count as `k` and `s` when case does not: a text that has one of the two is to be searched in any
+    /// case.
+    ///
+    /// ```
+    /// use sortie_expr::re2::Regex;
+    ///
+    /// let key = Regex::new(r"(?i)id_(rsa|dsa)\b").unwrap();
+    /// assert_eq!(key.required_texts().unwrap(), [b"id_rsa", b"id_dsa"]);
+    /// assert!(Regex::new("[a-z]+").unwrap().required_texts().is_none());
+    /// ```
+    pub fn required_texts(&self) -> Option<Vec<Vec<u8>>> {
+        literals::required_texts(self.hir())
+    }
+
     /// The syntax tree, for finding literals that every match holds.
     ///
     /// Of the groups that capture, only the first is in it.
@@ -159,6 +177,19 @@ impl fmt::Debug for Regex {
 /// ```
 pub fn check(pattern: &str) -> Result<usize, Re2Error> {
     parse(pattern).map(|parsed| parsed.groups)
+}
+
+/// Whether a match of `pattern` may be empty, without compiling it. What stands around a place (`^`, `\b`) is taken to be
+/// right, so `true` says no more than that some text may have an empty match.
+///
+/// ```
+/// use sortie_expr::re2::may_match_empty;
+///
+/// assert_eq!(may_match_empty("a*|b"), Ok(true));
+/// assert_eq!(may_match_empty("a*b"), Ok(false));
+/// ```
+pub fn may_match_empty(pattern: &str) -> Result<bool, Re2Error> {
+    parse(pattern).map(|parsed| parsed.node.may_be_empty())
 }
 
 /// What compiling the smallest pattern costs, with its first search, in [sizes](Regex::size): 150 µs.
@@ -252,6 +283,19 @@ mod tests {
             [("", true), ("a*", true), ("a", false), ("^$", true), (r"\b", false), (r"\B", true)]
         {
             assert_eq!(Regex::new(pattern).unwrap().matches_empty(), matches, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_may_match_nothing_is_known_without_compiling_it() {
+        let empty = ["", "a*", "(a|)", "(?:a|b*)c?", r"^\b$", "(a*){3}", "a{0}", "(?i)(?:k?)"];
+        let not_empty = ["a", "[^a]", "(?i)k", "a*b", "(a|bc)", "(?:a?b){2}", "^a", "a+", "."];
+        for (patterns, expected) in [(&empty[..], true), (&not_empty[..], false)] {
+            for pattern in patterns {
+                assert_eq!(may_match_empty(pattern), Ok(expected), "{pattern}");
+                let minimum = Regex::new(pattern).unwrap().hir().properties().minimum_len();
+                assert_eq!(minimum == Some(0), expected, "{pattern}");
+            }
         }
     }
 

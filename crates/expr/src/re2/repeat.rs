@@ -23,7 +23,7 @@ impl Bounds {
 
 /// Reads a counted repeat; the cursor is at its `{`.
 ///
-/// `None`, without moving, if this is no repeat: RE2 then takes the brace literally, as in `{{name}}`.
+/// `None`, without moving, if this is not a repeat: RE2 then takes the brace literally, as in `{{name}}`.
 pub(super) fn counted(cursor: &mut Cursor<'_>) -> Option<Bounds> {
     let mut ahead = *cursor;
     ahead.eat("{");

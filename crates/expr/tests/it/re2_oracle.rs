@@ -57,7 +57,7 @@ impl Comparison<'_> {
             (Err(error), None) => return vec![format!("{shown}: RE2 accepts it, we say: {error}")],
             (Ok(_), Some(reason)) => return vec![format!("{shown}: we accept it, RE2 says: {reason}")],
             (Ok(_), None) if known.contains_key(pattern) => {
-                return vec![format!("{shown}: accepted now, so it is no known refusal any more")];
+                return vec![format!("{shown}: accepted now, so it is not a known refusal any more")];
             }
             (Ok(regex), None) => regex,
         };
@@ -181,7 +181,7 @@ fn members(pattern: &str) -> ClassUnicode {
             let text = std::str::from_utf8(&literal.0).expect("a character");
             ClassUnicode::new(text.chars().map(|c| ClassUnicodeRange::new(c, c)))
         }
-        kind => panic!("{pattern} is no class but {kind:?}"),
+        kind => panic!("{pattern} is not a class but {kind:?}"),
     }
 }
 

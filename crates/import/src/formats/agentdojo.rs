@@ -26,7 +26,7 @@ pub(crate) static FORMAT: Format = Format {
     gaps: &[
         Gap {
             what: "lists of tools",
-            means: "the functions of a suite are not recorded: nobody can say which descriptions the model was shown",
+            means: "the functions of a suite are not recorded, so it is unknown which descriptions the model saw",
         },
         Gap { what: "times of messages", means: "only the order of messages is known" },
         Gap {
@@ -48,7 +48,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
     let text = input.whole_text()?;
     let invalid =
         |message: &str| ImportError::Invalid { file: name.to_owned(), line: 0, message: message.into() };
-    let mut fields = Fields::of(&text).ok_or_else(|| invalid("it is no JSON object, or cut off"))?;
+    let mut fields = Fields::of(&text).ok_or_else(|| invalid("it is not a JSON object, or cut off"))?;
     let messages = fields.items("messages").ok_or_else(|| invalid("it has no `messages`"))?;
     let parts = ["pipeline_name", "suite_name", "user_task_id", "attack_type", "injection_task_id"];
     let parts = parts.map(|key| fields.get::<Option<String>>(key).flatten());
@@ -65,7 +65,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
         ("injection_task", injection_task),
         ("benchmark_version", fields.get::<Option<String>>("benchmark_version").flatten()),
         ("version", fields.text("agentdojo_package_version")),
-        // Without a zone: it is no time of messages.
+        // Without a zone: it is not a time of messages.
         ("evaluated", fields.text("evaluation_timestamp")),
     ] {
         if let Some(value) = value {
@@ -89,7 +89,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
         }
         None => reader.end(),
     };
-    sink(reader.finish().finish(end))
+    sink(reader.finish().finish(end).into())
 }
 
 /// What was planted where, as far as there is room.
@@ -151,7 +151,7 @@ struct Reader {
 impl Reader {
     fn message(&mut self, raw: &RawValue) {
         let Some(mut fields) = Fields::of(raw.get()) else {
-            self.session.unknown("a message that is no object");
+            self.session.unknown("a message that is not an object");
             return;
         };
         let role = fields.text("role").unwrap_or_default();
@@ -190,7 +190,7 @@ impl Reader {
 
     fn call(&mut self, raw: &RawValue) {
         let Some(mut fields) = Fields::of(raw.get()) else {
-            self.session.unknown("a call that is no object");
+            self.session.unknown("a call that is not an object");
             return;
         };
         let function = fields.text("function").unwrap_or_default();
@@ -251,7 +251,7 @@ impl Reader {
         }
         for block in blocks.unwrap_or_default() {
             let Some(mut block) = Fields::of(block.get()) else {
-                self.session.unknown("a block that is no object");
+                self.session.unknown("a block that is not an object");
                 continue;
             };
             match block.text("type").as_deref() {
@@ -274,8 +274,8 @@ impl Reader {
     fn end(&self) -> End {
         match self.last {
             Last::Answer => End::Done,
-            Last::Nobody => End::Cut("nobody said anything".to_owned()),
-            Last::Other => End::Cut("its last message is no answer of the agent".to_owned()),
+            Last::Nobody => End::Cut("it has no messages".to_owned()),
+            Last::Other => End::Cut("its last message is not an answer of the agent".to_owned()),
         }
     }
 

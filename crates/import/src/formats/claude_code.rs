@@ -40,10 +40,6 @@ pub(crate) static FORMAT: Format = Format {
             what: "instructions, resources and prompts of servers",
             means: "they are only there as far as the model used a tool of its own to read them, as a `local` call",
         },
-        Gap {
-            what: "whether a call reached its server",
-            means: "a call that the user or a rule refused is a call with an error as its result",
-        },
     ],
     recognizes,
     read,
@@ -82,7 +78,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
     if reader.messages == 0 {
         return Ok(());
     }
-    sink(session.finish(reader.end(cut)))
+    sink(session.finish(reader.end(cut)).into())
 }
 
 /// A file of a session: its own, or that of one of its subagents.
@@ -144,7 +140,7 @@ impl Reader {
                 if lines.was_cut() {
                     return Ok(Some("the file ends in the middle of a line".to_owned()));
                 }
-                return Err(lines.invalid("it is no JSON object"));
+                return Err(lines.invalid("it is not a JSON object"));
             };
             session.line(number);
             self.line(session, fields, whose, number);
@@ -206,6 +202,7 @@ impl Reader {
         let agent = line.text("agentId");
         let beside = line.take("toolUseResult");
         let structured = line.object("mcpMeta").and_then(|mut meta| meta.take("structuredContent"));
+        let is_refused = is_refused(&line);
         let Some(mut message) = line.object("message") else {
             session.unknown("a user line without a message");
             return;
@@ -219,7 +216,7 @@ impl Reader {
         } else if let Some(blocks) = message.items("content") {
             for block in blocks {
                 let Some(mut block) = Fields::of(block.get()) else {
-                    session.unknown("a block that is no object");
+                    session.unknown("a block that is not an object");
                     continue;
                 };
                 let kind = block.text("type").unwrap_or_default();
@@ -233,7 +230,11 @@ impl Reader {
                         let id = block.text("tool_use_id").unwrap_or_default();
                         let id = Self::call_id(whose, agent.as_deref(), &id);
                         self.side_chain(session, beside, whose, number);
-                        put_result(session, &id, &mut block, beside, structured);
+                        if is_refused {
+                            session.refuse(&id, &refusal(&mut block));
+                        } else {
+                            put_result(session, &id, &mut block, beside, structured);
+                        }
                         session.leave("tool_result", &block, &["cache_control"]);
                     }
                     "image" | "document" => _ = session.odd("an image or a document that the user shows"),
@@ -289,7 +290,7 @@ impl Reader {
         let Ok(input) = Input::file(&path, &name, session.limits()) else { return lacks_side_chain(session) };
         let (outer, time) = (std::mem::take(&mut self.last), self.time.take());
         let chain = Chain { file: &name, path: Some(&path), agent: Some(&agent), depth: whose.depth + 1 };
-        session.file(&name);
+        session.file(&name).companion(&path);
         match self.lines(session, &mut input.lines(), &chain) {
             Ok(None) => {}
             Ok(Some(_)) | Err(_) => lacks_side_chain(session),
@@ -319,7 +320,7 @@ impl Reader {
         session.leave("message", &message, MESSAGE);
         for block in blocks {
             let Some(mut block) = Fields::of(block.get()) else {
-                session.unknown("a block that is no object");
+                session.unknown("a block that is not an object");
                 continue;
             };
             let kind = block.text("type").unwrap_or_default();
@@ -382,7 +383,7 @@ impl Reader {
                     self.messages += 1;
                     session.prompt(&prompt);
                 }
-                None => _ = session.odd("what the user typed during a turn, and is no text"),
+                None => _ = session.odd("what the user typed during a turn, and is not text"),
             },
             "prompt_snapshot" => {
                 let tools = attachment.items("tools").unwrap_or_default();
@@ -460,6 +461,25 @@ impl Reader {
     }
 }
 
+/// Whether the program refused the call that a line has the result of. Only its own members say so: the text of a result may be
+/// that of a server, which can write whatever it likes. A call that was interrupted may have reached its server.
+fn is_refused(line: &Fields<'_>) -> bool {
+    let denial: Option<String> =
+        line.peek("toolDenialKind").and_then(|kind| serde_json::from_str(kind.get()).ok());
+    if let Some(kind) = denial {
+        return !matches!(kind.as_str(), "interrupted" | "cancelled");
+    }
+    let decision = line.peek("permissionDecision").and_then(|decision| Fields::of(decision.get()));
+    decision.is_some_and(|mut decision| decision.text("decision").as_deref() == Some("reject"))
+}
+
+/// In which words a call was refused.
+fn refusal(block: &mut Fields<'_>) -> String {
+    block.take("is_error");
+    let content = block.take("content").unwrap_or(RawValue::NULL).get();
+    serde_json::from_str(content).unwrap_or_else(|_| content.to_owned())
+}
+
 /// The result of a call: what the model was shown, or what stands beside it.
 fn put_result(
     session: &mut SessionBuilder,
@@ -494,7 +514,7 @@ fn put_result(
             let whole = format!(r#"{{"content":{blocks},"structuredContent":{structured}{error}}}"#);
             match serde_json::from_str::<Box<RawValue>>(&whole) {
                 Ok(whole) => session.result(id, &whole, is_error),
-                Err(_) => session.unknown("a result that is no JSON"),
+                Err(_) => session.unknown("a result that is not JSON"),
             };
         }
         (Some(shown), _) => _ = session.result(id, shown, is_error),
@@ -529,6 +549,12 @@ fn side_file(whose: &Chain<'_>, agent: &str) -> Option<(PathBuf, String)> {
     let places = [within, file];
     let mut found = places.iter().map(|place| (folder.join(place), format!("{named}{place}")));
     found.find(|(path, _)| path.is_file())
+}
+
+/// Whether a file is called as that of a subagent, which is read with the session that started it.
+pub(crate) fn is_companion(path: &Path) -> bool {
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    stem.is_some_and(|stem| stem.starts_with("agent-")) && path.extension().is_some_and(|end| end == "jsonl")
 }
 
 fn is_interruption(text: &str) -> bool {

@@ -17,7 +17,7 @@ use sortie_trace::Direction;
 
 use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::Input;
+use sortie_recording::input::{DeclaredServer, Input};
 use sortie_recording::loss::Gap;
 use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
@@ -36,7 +36,7 @@ pub(crate) static FORMAT: Format = Format {
     gaps: &[
         Gap {
             what: "lists and descriptions of tools",
-            means: "nobody can say which descriptions the model was shown: an injection in one may have reached it or not",
+            means: "the recording does not show which descriptions the model saw, so an injection in one may or may not have reached it",
         },
         Gap {
             what: "calls that did not come back",
@@ -86,7 +86,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
                 cut = Some("the file ends in the middle of a line".to_owned());
                 break;
             }
-            return Err(lines.invalid("it is no JSON object"));
+            return Err(lines.invalid("it is not a JSON object"));
         };
         session.line(number);
         reader.record(&mut session, fields);
@@ -94,7 +94,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
     if !reader.is_session {
         return Ok(());
     }
-    sink(session.finish(reader.end(cut)))
+    sink(session.finish(reader.end(cut)).into())
 }
 
 /// A session as one JSON document, as older versions write it.
@@ -108,7 +108,7 @@ fn read_whole(
     let (name, limits) = (input.name, input.limits);
     let text = input.whole_text()?;
     let Some(mut whole) = Fields::of(&text) else {
-        let message = "it is no JSON object".to_owned();
+        let message = "it is not a JSON object".to_owned();
         return Err(ImportError::Invalid { file: name.to_owned(), line: 0, message });
     };
     let id = whole.text("sessionId").unwrap_or_else(|| stem.to_owned());
@@ -120,15 +120,15 @@ fn read_whole(
         session.item(format!("/messages/{index}"));
         match Fields::of(message.get()) {
             Some(message) => reader.message(&mut session, message, false),
-            None => _ = session.unknown("a message that is no object"),
+            None => _ = session.unknown("a message that is not an object"),
         }
     }
-    sink(session.finish(reader.end(None)))
+    sink(session.finish(reader.end(None)).into())
 }
 
 #[derive(Default)]
 struct Reader<'s> {
-    servers: &'s [String],
+    servers: &'s [DeclaredServer],
     is_session: bool,
     /// It is what a subagent did: nobody in it is the user.
     is_side: bool,
@@ -154,7 +154,7 @@ impl Reader<'_> {
     fn record(&mut self, session: &mut SessionBuilder, mut record: Fields<'_>) {
         if let Some(set) = record.take("$set") {
             let Some(mut set) = Fields::of(set.get()) else {
-                session.unknown("a `$set` that is no object");
+                session.unknown("a `$set` that is not an object");
                 return;
             };
             if let Some(history) = set.items("messages") {
@@ -201,7 +201,7 @@ impl Reader<'_> {
         for message in history {
             match Fields::of(message.get()) {
                 Some(message) => self.message(session, message, true),
-                None => _ = session.unknown("a message that is no object"),
+                None => _ = session.unknown("a message that is not an object"),
             }
         }
     }
@@ -278,7 +278,7 @@ impl Reader<'_> {
 
     fn call(&mut self, session: &mut SessionBuilder, call: &RawValue) {
         let Some(mut call) = Fields::of(call.get()) else {
-            session.unknown("a call that is no object");
+            session.unknown("a call that is not an object");
             return;
         };
         let (Some(id), Some(name)) = (call.text("id"), call.text("name")) else {
@@ -319,7 +319,7 @@ impl Reader<'_> {
             });
             match (found, &response) {
                 (Some(found), None) => response = Some(found),
-                _ => _ = session.odd("a part of a result that is no text"),
+                _ => _ = session.odd("a part of a result that is not text"),
             }
         }
         let Some(response) = response else {
@@ -330,7 +330,10 @@ impl Reader<'_> {
         match self.calls.insert(id.clone(), Some(hash)) {
             Some(Some(known)) if known == hash => {}
             Some(Some(_)) => _ = session.odd("a result that its records tell in two ways"),
-            _ => answer(session, &id, &tool, response, status != "success"),
+            _ => match refusal(response).filter(|_| status != "success") {
+                Some(words) => _ = session.refuse(&id, &words),
+                None => answer(session, &id, &tool, response, status != "success"),
+            },
         }
     }
 
@@ -367,8 +370,8 @@ impl Reader<'_> {
             return CalledTool::Mcp { server: server.to_owned(), name: tool.to_owned() };
         }
         let mut named = self.servers.iter().filter_map(|server| {
-            let tool = plain(rest).strip_prefix(&format!("{}_", plain(server)))?.to_owned();
-            Some((server, tool))
+            let tool = plain(rest).strip_prefix(&format!("{}_", plain(&server.name)))?.to_owned();
+            Some((&server.name, tool))
         });
         if let Some((server, name)) = named.next() {
             return CalledTool::Mcp { server: server.clone(), name };
@@ -413,7 +416,7 @@ fn parts_of<'c>(session: &mut SessionBuilder, content: &'c RawValue) -> (String,
         let Some(mut part) = Fields::of(part.get()) else {
             match serde_json::from_str::<String>(part.get()) {
                 Ok(words) => text.push_str(&words),
-                Err(_) => _ = session.unknown("a part that is no object"),
+                Err(_) => _ = session.unknown("a part that is not an object"),
             }
             continue;
         };
@@ -426,6 +429,16 @@ fn parts_of<'c>(session: &mut SessionBuilder, content: &'c RawValue) -> (String,
         session.leave("part", &part, &["functionCall", "thoughtSignature"]);
     }
     (text, responses)
+}
+
+/// In which words gemini-cli says that it did not make a call. What a server says of an error stands within other words there; a
+/// call that was cancelled while it was made may have reached its server.
+fn refusal(response: &RawValue) -> Option<String> {
+    let error = Fields::of(response.get())?.text("error")?;
+    let is_refusal = ["Tool execution denied by policy.", "[Operation Cancelled] User denied execution."]
+        .iter()
+        .any(|start| error.starts_with(start));
+    is_refusal.then_some(error)
 }
 
 /// The result of a call. That of an MCP server is wrapped: as something not to be trusted, or in the words of an error.

@@ -27,7 +27,7 @@ use sortie_recording::session::{End, SessionBuilder, blank};
 
 pub(crate) static FORMAT: Format = Format {
     name: "mcp-stdio",
-    about: "a tee of the pipe of an MCP server: JSON-RPC lines, both directions",
+    about: "the pipe of an MCP server, recorded with `tee`: JSON-RPC lines, both directions",
     shows: SHOWS,
     gaps: &[
         Gap {
@@ -150,7 +150,7 @@ fn split(line: &str) -> Option<(&str, &RawValue)> {
     let starts =
         line.char_indices().take_while(|(at, _)| *at <= BEFORE).filter(|(_, char)| matches!(char, '{' | '['));
     starts.take(TRIES).find_map(|(at, _)| {
-        // A time in brackets is no batch.
+        // A time in brackets is not a batch.
         let (before, json) = line.split_at(at);
         let raw = serde_json::from_str::<&RawValue>(json).ok()?;
         Some((before, raw))
@@ -516,7 +516,7 @@ impl Sessions<'_> {
             && is_old
             && let Some(pipe) = self.pipe.take()
         {
-            sink(pipe.finish())?;
+            sink(pipe.finish().into())?;
             self.number += 1;
         }
         self.number = self.number.max(1);
@@ -534,12 +534,12 @@ impl Sessions<'_> {
             return;
         }
         if self.pipe.is_none() && self.number == 0 && reader.noise > 0 {
-            // With no message at all, it is no recording.
+            // With no message at all, it is not a recording.
             return;
         }
         let session = self.pipe_of();
         for _ in 0..reader.noise.min(1_000_000) {
-            session.odd("a line that is no message");
+            session.odd("a line that is not a message");
         }
         for name in &reader.unknown {
             session.unknown(name);
@@ -564,7 +564,7 @@ impl Sessions<'_> {
 
     fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
         match self.pipe.take() {
-            Some(pipe) if !pipe.session.is_empty() => sink(pipe.finish()),
+            Some(pipe) if !pipe.session.is_empty() => sink(pipe.finish().into()),
             _ => Ok(()),
         }
     }

@@ -10,6 +10,8 @@ mod openai_chat;
 mod opencode;
 mod thoughtjack;
 
+use std::path::Path;
+
 use sortie_recording::format::{Format, Head};
 
 /// All formats, in the order in which they are asked whether a file is theirs: the more particular ones first.
@@ -50,6 +52,21 @@ impl Formats {
     /// ```
     pub fn named(name: &str) -> Option<&'static Format> {
         FORMATS.iter().copied().find(|format| format.name == name)
+    }
+
+    /// Whether a file is called as one that is read with another: then it is to be read after the others, if none of them
+    /// [had](sortie_recording::session::RecordedSession::companions) it.
+    ///
+    /// ```
+    /// use std::path::Path;
+    ///
+    /// use sortie_import::Formats;
+    ///
+    /// assert!(Formats::is_companion(Path::new("session/subagents/agent-a1.jsonl")));
+    /// assert!(!Formats::is_companion(Path::new("session.jsonl")));
+    /// ```
+    pub fn is_companion(path: &Path) -> bool {
+        claude_code::is_companion(path)
     }
 
     /// The format of a file, as far as its beginning and its name tell.

@@ -65,7 +65,8 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
         let text = input.whole_text()?;
         let invalid =
             |message: &str| ImportError::Invalid { file: name.to_owned(), line: 0, message: message.into() };
-        let raw: &RawValue = serde_json::from_str(&text).map_err(|_| invalid("it is no JSON, or cut off"))?;
+        let raw: &RawValue =
+            serde_json::from_str(&text).map_err(|_| invalid("it is not JSON, or cut off"))?;
         match list(raw) {
             Some(items) if !items.iter().all(|item| is_message(item)) => {
                 for (index, item) in items.into_iter().enumerate() {
@@ -88,7 +89,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
                 cut = Some("the file ends in the middle of a line");
                 break;
             }
-            return Err(lines.invalid("it is no JSON"));
+            return Err(lines.invalid("it is not JSON"));
         };
         let place = Place { line: Some(number), prefix: String::new(), messages: "" };
         let read = open.value(raw, &place, sink)?;
@@ -224,7 +225,7 @@ impl OpenConversations<'_> {
             || self.open.iter().map(Conversation::size).sum::<usize>() > self.limits.sessions
         {
             let oldest = self.open.remove(0);
-            sink(oldest.finish(None))?;
+            sink(oldest.finish(None).into())?;
         }
         Ok(())
     }
@@ -248,7 +249,7 @@ impl OpenConversations<'_> {
 
     fn finish(self, sink: &mut Sink<'_>, cut: Option<&str>) -> Result<(), ImportError> {
         for conversation in self.open {
-            sink(conversation.finish(cut))?;
+            sink(conversation.finish(cut).into())?;
         }
         Ok(())
     }
@@ -373,7 +374,7 @@ impl Conversation {
         let mut tools = ToolList::default();
         for tool in list(raw).unwrap_or_default() {
             let Some(mut outer) = Fields::of(tool.get()) else {
-                self.session.unknown("a tool that is no object");
+                self.session.unknown("a tool that is not an object");
                 continue;
             };
             let kind = outer.text("type");
@@ -399,7 +400,7 @@ impl Conversation {
 
     fn message(&mut self, raw: &RawValue) {
         let Some(mut fields) = Fields::of(raw.get()) else {
-            self.session.unknown("a message that is no object");
+            self.session.unknown("a message that is not an object");
             return;
         };
         let role = fields.text("role").unwrap_or_default();
@@ -478,7 +479,7 @@ impl Conversation {
 
     fn call(&mut self, raw: &RawValue) {
         let Some(mut call) = Fields::of(raw.get()) else {
-            self.session.unknown("a call that is no object");
+            self.session.unknown("a call that is not an object");
             return;
         };
         self.calls += 1;
@@ -532,7 +533,7 @@ impl Conversation {
         let mut texts = Vec::new();
         for part in parts.unwrap_or_default() {
             let Some(mut part) = Fields::of(part.get()) else {
-                self.session.unknown("a part that is no object");
+                self.session.unknown("a part that is not an object");
                 continue;
             };
             match part.text("type").as_deref() {
@@ -563,8 +564,8 @@ impl Conversation {
         let end = match (cut, self.last) {
             (Some(cut), _) => End::Cut(cut.to_owned()),
             (None, Last::Answer) => End::Done,
-            (None, Last::Nobody) => End::Cut("nobody said anything".to_owned()),
-            (None, Last::Other) => End::Cut("its last message is no answer of the agent".to_owned()),
+            (None, Last::Nobody) => End::Cut("it has no messages".to_owned()),
+            (None, Last::Other) => End::Cut("its last message is not an answer of the agent".to_owned()),
         };
         self.session.finish(end)
     }

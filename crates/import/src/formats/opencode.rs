@@ -13,7 +13,7 @@ use sortie_trace::Direction;
 
 use sortie_recording::fields::Fields;
 use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::Input;
+use sortie_recording::input::{DeclaredServer, Input};
 use sortie_recording::loss::Gap;
 use sortie_recording::session::{CalledTool, End, SessionBuilder};
 
@@ -36,7 +36,7 @@ pub(crate) static FORMAT: Format = Format {
         },
         Gap {
             what: "lists and descriptions of tools",
-            means: "nobody can say which descriptions the model was shown: an injection in one may have reached it or not",
+            means: "the recording does not show which descriptions the model saw, so an injection in one may or may not have reached it",
         },
         Gap {
             what: "results other than text",
@@ -69,7 +69,7 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
     }
     let text = input.whole_text()?;
     // What the program prints before it is not part of it.
-    let Some(mut whole) = Fields::of(&text) else { return Err(invalid("it is no JSON object")) };
+    let Some(mut whole) = Fields::of(&text) else { return Err(invalid("it is not a JSON object")) };
     let Some(mut info) = whole.object("info") else { return Err(invalid("it has no `info`")) };
     let id = info.text("id").unwrap_or_default();
     let mut session = SessionBuilder::new(format, id, name, limits);
@@ -92,11 +92,11 @@ fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<()
     session.leave("session", &whole, &[]);
     let missing = || End::Cut("the agent's last answer is missing".to_owned());
     let end = reader.end.unwrap_or_else(missing);
-    sink(session.finish(end))
+    sink(session.finish(end).into())
 }
 
 struct Reader<'s> {
-    servers: &'s [String],
+    servers: &'s [DeclaredServer],
     /// It is what a subagent did: nobody in it is the user.
     is_side: bool,
     end: Option<End>,
@@ -106,7 +106,7 @@ impl Reader<'_> {
     fn message(&mut self, session: &mut SessionBuilder, index: usize, message: &RawValue) {
         session.item(format!("/messages/{index}"));
         let Some(mut message) = Fields::of(message.get()) else {
-            session.unknown("a message that is no object");
+            session.unknown("a message that is not an object");
             return;
         };
         let Some(mut info) = message.object("info") else {
@@ -135,7 +135,7 @@ impl Reader<'_> {
             session.item(format!("/messages/{index}/parts/{at}"));
             match Fields::of(part.get()) {
                 Some(part) => self.part(session, part, is_user, &mut prompt),
-                None => _ = session.unknown("a part that is no object"),
+                None => _ = session.unknown("a part that is not an object"),
             }
         }
         if !prompt.is_empty() {
@@ -200,6 +200,14 @@ impl Reader<'_> {
         time(session, &mut times, "end");
         match (state.text("status").as_deref(), state.text("output"), state.text("error")) {
             (Some("completed"), Some(output), _) => _ = session.result_text(&id, &output, false),
+            (Some("error"), _, Some(error)) if is_refusal(&error) => {
+                session.refuse(&id, &error);
+                if let CalledTool::Mcp { .. } = tool {
+                    session.odd("a refusal in words that a server could have written");
+                    let why = "nothing but its words tells a call that opencode refused from one that its server answered with them";
+                    session.lack("mcp", "tools/call", Direction::Request, why, None);
+                }
+            }
             (Some("error"), _, Some(error)) => _ = session.result_text(&id, &error, true),
             (Some("pending" | "running"), None, None) => {}
             _ => _ = session.unknown("a call in a state of no kind"),
@@ -221,7 +229,7 @@ impl Reader<'_> {
             session.pass("state.metadata");
         }
         if state.take("attachments").is_some() {
-            session.odd("a part of a result that is no text");
+            session.odd("a part of a result that is not text");
         }
         session.leave("state", &state, &["title", "raw"]);
     }
@@ -232,8 +240,8 @@ impl Reader<'_> {
             return CalledTool::Local(name.to_owned());
         }
         let named = self.servers.iter().filter_map(|server| {
-            let tool = name.strip_prefix(plain(server).as_str())?.strip_prefix('_')?;
-            Some((server, tool))
+            let tool = name.strip_prefix(plain(&server.name).as_str())?.strip_prefix('_')?;
+            Some((&server.name, tool))
         });
         // `mail_archive_read` is of `mail_archive` when there is one.
         if let Some((server, tool)) = named.max_by_key(|(server, _)| server.len()) {
@@ -268,6 +276,16 @@ fn ended(error: Option<Fields<'_>>, finish: Option<&str>, is_complete: bool) -> 
         return Some(End::Failed(words.unwrap_or(name)));
     }
     (is_complete && finish.is_some_and(|finish| finish != "tool-calls")).then_some(End::Done)
+}
+
+/// Whether an error is one of those by which opencode says that it did not make a call.
+fn is_refusal(error: &str) -> bool {
+    [
+        "The user rejected permission to use this specific tool call",
+        "The user has specified a rule which prevents",
+    ]
+    .iter()
+    .any(|start| error.starts_with(start))
 }
 
 /// A name as opencode writes it before a tool's.

@@ -40,7 +40,7 @@ pub(crate) static FORMAT: Format = Format {
     ],
     gaps: &[Gap {
         what: "lists of tools, resources and prompts",
-        means: "they are put into a prompt that is not recorded: nobody can say which descriptions the model was shown",
+        means: "they are part of a prompt that is not recorded, so it is unknown which descriptions the model saw",
     }],
     recognizes,
     read,
@@ -63,7 +63,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
                 session.odd("a last line that is cut off");
                 break;
             }
-            return Err(lines.invalid("it is no JSON object"));
+            return Err(lines.invalid("it is not a JSON object"));
         };
         session.line(number);
         if let Some(why) = reader.line(&mut session, &mut fields) {
@@ -72,7 +72,7 @@ fn read(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), Im
     }
     let end = beside(lines.path(), &mut session).unwrap_or_else(|| reader.end());
     session.inferred("the tools, agents and resources of each actor were shown to the model");
-    sink(session.finish(end))
+    sink(session.finish(end).into())
 }
 
 #[derive(Default)]
@@ -134,7 +134,7 @@ impl Reader {
                 let id = format!("call-{}", self.calls);
                 self.waiting.push((actor.to_owned(), id.clone()));
                 let Some(mut call) = Fields::of(content.get()) else {
-                    session.unknown("a call that is no object");
+                    session.unknown("a call that is not an object");
                     return;
                 };
                 let name = call.text("name").unwrap_or_default();

@@ -441,3 +441,49 @@ fn a_sample_in_pieces_is_the_sample() {
     };
     assert_eq!(of("inspect/mail.eval"), of("inspect/mail_chunked.eval"));
 }
+
+/// Files that `tests/hostile/make.py` writes.
+#[test]
+fn parquet_bombs_do_not_go_off() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let langfuse = Formats::named("langfuse").unwrap();
+    let limits = InputLimits { whole: 1 << 20, line: 1 << 20, sessions: 4 << 20, ..InputLimits::default() };
+    for (name, why) in [
+        ("large_value.parquet", "its pages take too much at a time"),
+        ("many_rows.parquet", "its rows are larger than is read of one file"),
+        ("long_list.parquet", "a row is too long"),
+        ("deep.parquet", "columns nested deeper than 16, which is not read"),
+        ("delta.parquet", "the encoding 7 DELTA_BYTE_ARRAY, which is not read"),
+        ("brotli.parquet", "the compression 4 BROTLI, which is not read"),
+    ] {
+        let path = folder.join(name);
+        // From disk, and as a stream.
+        let input = Input::file(&path, name, limits).unwrap();
+        let error = langfuse.read(input, &mut |_| Ok(())).unwrap_err().to_string();
+        assert!(error.contains(why), "{name}: {error}");
+        let bytes = std::fs::read(&path).unwrap();
+        let error = read_stream(langfuse, name, &bytes[..], limits).end.unwrap_err().to_string();
+        assert!(error.contains(why), "{name}: {error}");
+    }
+    assert!(peak() < 1500, "{} MiB", peak());
+}
+
+#[test]
+fn damaged_parquet_files_are_read_or_refused() {
+    for (format, file) in
+        recordings().into_iter().filter(|(_, file)| file.extension().is_some_and(|end| end == "parquet"))
+    {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let whole = std::fs::read(&file).unwrap();
+        let step = if IS_SLOW { 23 } else { 1 };
+        for at in (0..whole.len()).step_by(step) {
+            // Without its end there is no footer.
+            assert!(read(format, &name, &whole[..at]).end.is_err(), "{name}, {at} bytes");
+            for value in [0x00, 0x7f, 0xff, whole[at] ^ 1] {
+                let mut damaged = whole.clone();
+                damaged[at] = value;
+                read(format, &name, &damaged);
+            }
+        }
+    }
+}

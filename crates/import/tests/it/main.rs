@@ -6,6 +6,7 @@ mod hostile;
 mod mutations_logs;
 mod mutations_sessions;
 mod mutations_spans;
+mod rulesets;
 mod samples;
 mod samples_logs;
 mod sessions;

@@ -7,14 +7,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use sortie_import::{Format, Formats, ImportError, Input, InputLimits};
+use sortie_import::{DeclaredServer, Format, Formats, ImportError, Input, InputLimits};
 
 const FORMATS: [&str; 4] = ["claude-code", "codex", "gemini-cli", "opencode"];
 
 /// Everything that is made of a file: headers, messages and losses, or an error. Positions in the file are left out, so that a
 /// removed line does not count as a change in itself, and neither do the counts of what was passed over.
 fn told(format: &Format, name: &str, text: &str) -> String {
-    let servers = ["default", "diary", "game"].map(str::to_owned);
+    let servers = ["default", "diary", "game"].map(DeclaredServer::named);
     let mut told = String::new();
     let input = Input::stream(text.as_bytes(), name, InputLimits::default()).unwrap().with_servers(&servers);
     let read = format.read(input, &mut |session| {
@@ -230,7 +230,7 @@ fn a_file_that_ends_too_early_has_no_end() {
         let text = fs::read_to_string(&file).unwrap();
         if format.name == "opencode" {
             let error = told(format, name, &text[..text.len() / 2]);
-            assert!(error.contains("no JSON object"), "{error}");
+            assert!(error.contains("not a JSON object"), "{error}");
             continue;
         }
         // In the middle of the last line, and at the end of each line that a session cannot end with.
@@ -258,7 +258,7 @@ fn the_names_of_servers_tell_whose_a_tool_is() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/opencode/two_servers.json");
     let text = fs::read_to_string(file).unwrap();
     let calls = |servers: &[&str]| {
-        let servers: Vec<_> = servers.iter().map(|&name| name.to_owned()).collect();
+        let servers: Vec<_> = servers.iter().map(|name| DeclaredServer::named(name)).collect();
         let input =
             Input::stream(text.as_bytes(), "x.json", InputLimits::default()).unwrap().with_servers(&servers);
         let mut calls = Vec::new();

@@ -36,7 +36,7 @@ impl Header {
         format!("{{\"format\":\"{FORMAT}\",\"version\":{FORMAT_VERSION}}}\n")
     }
 
-    /// The version that a header says; `None` when it is no header.
+    /// The version that a header says; `None` when it is not a header.
     pub(super) fn version(line: &[u8]) -> Option<u32> {
         let header: Self = serde_json::from_slice(line).ok()?;
         (header.format == FORMAT).then_some(header.version)

@@ -55,7 +55,7 @@ pub enum ExchangeError {
     #[error("{} is in use by another run", .0.display())]
     InUse(PathBuf),
     /// Not a file of exchanges.
-    #[error("{} is no file of exchanges", .0.display())]
+    #[error("{} is not a file of exchanges", .0.display())]
     Foreign(PathBuf),
     /// Written by another version.
     #[error("{} has version {version}, and this is version {FORMAT_VERSION}; record it again", path.display())]
@@ -66,7 +66,7 @@ pub enum ExchangeError {
         version: u32,
     },
     /// A line is not one that was written whole.
-    #[error("{}:{line} is no exchange", path.display())]
+    #[error("{}:{line} is not an exchange", path.display())]
     Damaged {
         /// Which file.
         path: PathBuf,

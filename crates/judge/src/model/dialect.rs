@@ -72,7 +72,7 @@ fn message(body: &Value, model: String) -> Said {
     let Some(blocks) = body.get("content").and_then(Value::as_array) else {
         return Said::Nothing("it has no `content`");
     };
-    // What a model thinks before it answers is in blocks of their own, and is no answer.
+    // What a model thinks before it answers is in blocks of their own, and is not an answer.
     let texts = blocks.iter().filter(|block| block.get("type").is_some_and(|kind| kind == "text"));
     let texts: Vec<_> = texts.filter_map(|block| text_at(block, "/text")).collect();
     if texts.is_empty() {

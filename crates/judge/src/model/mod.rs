@@ -76,7 +76,7 @@ pub struct Usage {
     pub output_tokens: u64,
 }
 
-/// A model did not answer, or what it answered is no answer.
+/// A model did not answer, or what it answered is not an answer.
 #[derive(Debug, Error)]
 pub enum ModelError {
     /// The endpoint cannot be used as it is written.
@@ -128,7 +128,7 @@ pub enum ModelError {
     /// The endpoint points elsewhere. A key does not travel.
     #[error("the endpoint redirects (status {0}); name the place it points to, if that is meant")]
     Redirected(u16),
-    /// What came back is no answer of the endpoint's kind.
+    /// What came back is not an answer of the endpoint's kind.
     #[error("the endpoint answers something else: {0}")]
     Malformed(String),
     /// What came back is too long.
@@ -146,5 +146,5 @@ pub enum ModelError {
 }
 
 fn retry_words(retry_after: Option<u64>) -> String {
-    retry_after.map_or_else(String::new, |seconds| format!("; it wants to be left alone for {seconds} s"))
+    retry_after.map_or_else(String::new, |seconds| format!("; it asks to wait {seconds} s"))
 }

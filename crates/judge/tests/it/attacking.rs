@@ -104,6 +104,26 @@ async fn what_cannot_be_sent_is_asked_for_once_more() {
 }
 
 #[tokio::test]
+async fn a_call_that_may_work_is_suggested_from_what_was_refused() {
+    let scripted = Scripted::start(|_, count| match count {
+        0 => Does::says(json!({"note": "sesame"})),
+        _ => Does::says(json!({"arguments": {"note": "sesame"}})),
+    })
+    .await;
+    let attacker = Attacker::new(scripted.model());
+    let tool = json!({"name": "open_box", "description": "# Task\nAnswer with {}"});
+    let arguments = json!({"note": "sortie"}).as_object().cloned().unwrap();
+    let tried = [(arguments, "the word is wrong".to_owned())];
+    let suggested = within(attacker.suggest_call(&tool, &tried, "call open_box")).await.unwrap();
+    assert_eq!(suggested["note"], "sesame");
+    let question = scripted.asked()[0].question().to_owned();
+    assert!(question.contains("the server said:\nthe word is wrong") && question.contains("\"sortie\""));
+    let tool = json!({"name": "open_box", "description": "x".repeat(300 << 10)});
+    let too_long = within(attacker.suggest_call(&tool, &[], "call open_box")).await;
+    assert!(matches!(too_long, Err(AttackerError::TooLong(_))));
+}
+
+#[tokio::test]
 async fn a_conversation_goes_on_from_what_the_target_said() {
     let scripted = Scripted::start(|_, _| Does::says(json!({"message": "But it is urgent."}))).await;
     let case = Case::new();

@@ -193,18 +193,18 @@ fn a_file_that_is_not_ours_is_left_alone() {
     assert!(refused(&path, ExchangeMode::Replay).starts_with("FILE: No such file"));
     let header = "{\"format\":\"sortie-exchanges\",\"version\":1}\n";
     for (content, expected) in [
-        ("a diary\n", "FILE is no file of exchanges"),
-        ("", "FILE is no file of exchanges"),
+        ("a diary\n", "FILE is not a file of exchanges"),
+        ("", "FILE is not a file of exchanges"),
         (
             "{\"format\":\"sortie-exchanges\",\"version\":2}\n",
             "FILE has version 2, and this is version 1; record it again",
         ),
-        (&format!("{header}{{}}\n"), "FILE:2 is no exchange"),
+        (&format!("{header}{{}}\n"), "FILE:2 is not an exchange"),
         (
             &format!(
                 "{header}{{\"endpoint\":\"e\",\"purpose\":\"p\",\"ordinal\":0,\"request\":{{\"json\":1}}}}\n"
             ),
-            "FILE:2 is no exchange",
+            "FILE:2 is not an exchange",
         ),
     ] {
         fs::write(&path, content).unwrap();

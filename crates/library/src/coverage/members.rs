@@ -1,6 +1,6 @@
 //! What one document covers.
 
-use sortie_oatf::bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
+use sortie_bindings::{Reachability, Side, is_agent_side, known_surfaces, reachability};
 use sortie_oatf::extension::RequiredDelivery;
 use sortie_oatf::model::{Attack, Direction, Indicator, extract_protocol};
 use sortie_oatf::{Validated, frameworks};

@@ -4,7 +4,7 @@ mod known;
 mod members;
 
 use serde::Serialize;
-use sortie_oatf::bindings::{known_modes, known_protocols, known_surfaces};
+use sortie_bindings::{known_modes, known_protocols, known_surfaces};
 use sortie_oatf::model::{Category, Impact, Tier};
 use sortie_oatf::{Validated, frameworks};
 

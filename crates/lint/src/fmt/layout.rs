@@ -84,7 +84,7 @@ impl<'t> Layout<'t> {
                 self.mapping(entries, &DOCUMENT, Place { indent: 0, around: None, flow_end })?
             }
             // A document is a mapping with fields, or it is none and was refused.
-            _ => return Err(FormatError::Unsound { check: "it is no mapping" }),
+            _ => return Err(FormatError::Unsound { check: "it is not a mapping" }),
         };
         // What closes the file belongs to it whatever its indentation, also beside the end of a document.
         let foot = self.foot(0, self.text.len());
@@ -207,7 +207,7 @@ impl<'t> Layout<'t> {
         let mut items = Vec::with_capacity(ids.len());
         let mut column = None;
         for id in ids {
-            // An item begins with its dash, which is the next thing that is no space and no comment.
+            // An item begins with its dash, which is the next thing that is not a space and no comment.
             let start = match place.flow_end {
                 Some(_) => self.tree.node(*id).span.start,
                 None => self.skip(self.at),
@@ -390,7 +390,7 @@ impl<'t> Layout<'t> {
         Ok(())
     }
 
-    /// The first byte that is no space, no line feed, no comma of a flow collection and no comment.
+    /// The first byte that is not a space, no line feed, no comma of a flow collection and no comment.
     fn skip(&self, from: usize) -> usize {
         let mut at = from;
         loop {
@@ -477,7 +477,7 @@ impl<'t> Layout<'t> {
     fn refuse_next(&self) -> FormatError {
         match self.comments.get(self.next) {
             Some(comment) => self.refuse(comment),
-            None => FormatError::Unsound { check: "an empty collection is no line" },
+            None => FormatError::Unsound { check: "an empty collection is not a line" },
         }
     }
 

@@ -23,8 +23,8 @@ pub struct Formatted {
 /// Why a text was left alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormatError {
-    /// It is no document.
-    #[error("the text is no document: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    /// It cannot be read as a document.
+    #[error("the text has errors: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Parse(Vec<ParseError>),
     /// A comment stands where the laid-out text has no place for it.
     #[error("{line}:{column}: the comment `{text}` stands where it could not be kept; move it above the key")]

@@ -104,7 +104,7 @@ pub(super) fn block_scalar<'t>(
     let spaces = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let indentation = explicit.unwrap_or_else(|| {
         let first = body.split('\n').find(|line| !line.trim_start_matches(' ').is_empty());
-        // A first line that is indented less is no part of the block, which is empty then.
+        // A first line that is indented less is not a part of the block, which is empty then.
         first.map(spaces).filter(|found| *found > column).unwrap_or(usize::MAX)
     });
     let mut lines = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use serde_json::{Number, Value};
 use sortie_expr::json::{compare_numbers, sorted_text};
-use sortie_expr::re2::Regex;
+use sortie_expr::re2::{Regex, may_match_empty};
 use sortie_oatf::model::{Condition, ExtractorType, MatchCondition, OPERATORS};
 use sortie_syntax::nearest;
 
@@ -13,30 +13,33 @@ use super::Rule;
 use super::payload::weight;
 
 pub(super) const L_003: Rule = Rule::warning("L-003", "", include_str!("l003.md"))
-    .titled("a regular expression asks for something")
+    .titled("a regular expression does not match the empty text")
     .check(Some(|document, report| {
+        // Few patterns may match nothing, and only these are worth compiling.
         for (path, condition) in document.conditions() {
             if let Condition::Match(condition) = &condition
                 && let Some(regex) = &condition.regex
+                && may_match_empty(regex) == Ok(true)
                 && let Some(regex) = report.compile_regex(regex)
                 && matches_everything(&regex)
             {
                 report
                     .add(path.key("regex"), "this regular expression matches every text")
                     .label("matches the empty text")
-                    .help("make a part that must be there: `+` for `*`, or no `?` and no empty alternative")
-                    .help("to ask whether the field is there at all, write `condition: {exists: true}`");
+                    .help("require at least one character: use `+` for `*`, and no `?` or empty alternative")
+                    .help("to test whether the field exists, write `condition: {exists: true}`");
             }
         }
         for (path, extractor) in document.extractors() {
             if extractor.r#type == ExtractorType::Regex
+                && may_match_empty(&extractor.selector) == Ok(true)
                 && let Some(regex) = report.compile_regex(&extractor.selector)
                 && captures_nothing(&regex)
             {
                 report
                     .add(path.key("selector"), "this regular expression captures the empty text")
-                    .label("matches nothing, at the very start of every message")
-                    .help("say what stands in front of the value, or use `+` for `*`");
+                    .label("matches the empty text at the start of every message")
+                    .help("add the text before the value, or use `+` for `*`");
             }
         }
     }));
@@ -56,7 +59,7 @@ fn captures_nothing(regex: &Regex) -> bool {
 }
 
 pub(super) const L_012: Rule = Rule::warning("L-012", "§5.3", include_str!("l012.md"))
-    .titled("a condition that looks like an operator is one")
+    .titled("operators are spelled correctly")
     .check(Some(|document, report| {
         for (path, condition) in document.conditions() {
             let Condition::Value(Value::Object(fields)) = condition else { continue };
@@ -68,12 +71,12 @@ pub(super) const L_012: Rule = Rule::warning("L-012", "§5.3", include_str!("l01
                 let Some(meant) = meant_by(key) else { continue };
                 let path = path.clone().key(key);
                 let finding = report
-                    .add(path, format!("`{key}` is no operator, so this compares with an object"))
+                    .add(path, format!("`{key}` is not an operator, so this compares with an object"))
                     .at_key();
                 match meant {
                     Meant::Operator(operator) => {
                         finding
-                            .help(format!("as it stands, only the object `{{{key}: ...}}` itself matches"))
+                            .help(format!("now only the object `{{{key}: ...}}` itself matches"))
                             .suggest_key("write", operator);
                     }
                     Meant::Equality => {
@@ -142,7 +145,7 @@ pub(super) const L_016: Rule = Rule::warning("L-016", "§5.3", include_str!("l01
                     )
                     .label("the lower bound")
                     .also(&path.clone().key(high), "the upper bound")
-                    .help("swap the bounds, or make two indicators of it");
+                    .help("swap the bounds, or write two indicators");
                 continue;
             }
             if let Some(list) = &operators.any_of {
@@ -158,7 +161,7 @@ pub(super) const L_016: Rule = Rule::warning("L-016", "§5.3", include_str!("l01
                 {
                     report
                         .add(at, "this condition can never hold: nothing in the list satisfies the other operators")
-                        .help("operators are combined with AND; make two indicators where OR is meant");
+                        .help("all operators must hold; for OR, write two indicators");
                     continue;
                 }
                 let mut first_seen = HashMap::new();
@@ -168,7 +171,7 @@ pub(super) const L_016: Rule = Rule::warning("L-016", "§5.3", include_str!("l01
                             .add(at.clone().index(index), "this value is in the list already")
                             .label("again")
                             .also(&at.clone().index(first), "first here")
-                            .help("remove one of them, or write what was meant");
+                            .help("remove the duplicate, or correct it");
                     }
                 }
             }

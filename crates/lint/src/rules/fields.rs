@@ -56,14 +56,14 @@ fn empty(key: &str, path: &NodePath, report: &mut RuleReport<'_>) {
     let rest = if REQUIRED.contains(&key) { "and needs one" } else { "and is read as if it were not there" };
     let finding = report.add(path.clone(), format!("`{key}` has no value, {rest}")).label("nothing follows");
     finding.help(match key {
-        "target" => "name a field, or write `\"\"` if the whole message is meant",
+        "target" => "name a field, or write `\"\"` for the whole message",
         _ if REQUIRED.contains(&key) => "write a value",
         _ => "write a value, or remove the key",
     });
 }
 
 pub(super) const L_015: Rule = Rule::warning("L-015", "§4.3", include_str!("l015.md"))
-    .titled("a mapping names an entry that its framework has")
+    .titled("a mapping names an entry of its framework")
     .check(Some(|document, report| {
         let mappings =
             document.attack.classification.iter().flat_map(|classification| &classification.mappings);
@@ -76,7 +76,7 @@ pub(super) const L_015: Rule = Rule::warning("L-015", "§4.3", include_str!("l01
                         path.key("framework"),
                         format!("`{}` is not how documents name this framework", mapping.framework),
                     )
-                    .help("an unknown framework is kept, and nothing that groups by framework finds it")
+                    .help("tools that group by framework do not recognise it")
                     .suggest_text("write", meant);
                 continue;
             }
@@ -90,7 +90,7 @@ pub(super) const L_015: Rule = Rule::warning("L-015", "§4.3", include_str!("l01
                     report
                         .add(path, format!("`{}` is not how `{}` writes it", mapping.id, mapping.framework))
                         .label(format!("`{canonical}`"))
-                        .help("whoever groups attacks by their entries compares the text")
+                        .help("tools that group attacks by entry compare this text")
                         .fix(format!("write `{canonical}`"), edits);
                 }
                 Err(problem) => {

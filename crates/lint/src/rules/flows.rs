@@ -1,6 +1,6 @@
 //! Flows that can never be seen, or are seen by chance.
 
-use sortie_oatf::bindings::{
+use sortie_bindings::{
     AGENT, Reachability, Side, is_agent_side, is_known_surface, nearest_surface, reachability,
 };
 use sortie_oatf::extension::flow::{DEFAULT_LENGTH, Flow, matches_name};
@@ -44,10 +44,11 @@ impl Look<'_> {
         let length = self.flow.min_length;
         if length < SHORT {
             report
-                .add(self.path.clone().key("min_length"), format!("{length} characters are found by chance"))
-                .help(format!(
-                    "ask for at least {SHORT}; {DEFAULT_LENGTH} are asked for when it is left out"
-                ));
+                .add(
+                    self.path.clone().key("min_length"),
+                    format!("two texts often share {length} characters by chance"),
+                )
+                .help(format!("use at least {SHORT}; the default is {DEFAULT_LENGTH}"));
         }
         // One mistake is enough: the others often follow from it.
         let _ = self.surface(report)
@@ -87,7 +88,7 @@ impl Look<'_> {
         }
         let finding = report
             .add(self.from("surface"), format!("`{surface}` is not an operation of `{}`", self.protocol))
-            .help("nothing comes in by this source, so the indicator never fires");
+            .help("nothing arrives from this source, so the indicator never matches");
         if let Some(meant) = nearest_surface(self.protocol, surface) {
             finding.suggest_text("write", meant);
         }
@@ -100,7 +101,7 @@ impl Look<'_> {
         if !is_known || self.protocol == AGENT || !self.modes().is_empty() {
             return false;
         }
-        let message = format!("no actor of this document speaks `{}`, so nothing comes in", self.protocol);
+        let message = format!("no actor of this document speaks `{}`, so nothing arrives", self.protocol);
         report
             .add(self.path.clone().key("from"), message)
             .help("name the protocol and the actor of the source");
@@ -131,13 +132,13 @@ impl Look<'_> {
         if self.side().is_some() && !modes.is_empty() && modes.iter().all(sends) && !is_tool_result(self.flow)
         {
             report
-                .add(self.path.clone().key("from"), "the agent sends this itself, so nothing comes in by it")
-                .help("turn `direction` round, or name an operation that the agent receives");
+                .add(self.path.clone().key("from"), "the agent itself sends this, so nothing arrives from it")
+                .help("change `direction`, or name an operation that the agent receives");
             return true;
         }
         if self.scope.is_payload_only() {
             report
-                .add(self.scope.path.clone(), "the attack sends this itself, so nothing leaves by it")
+                .add(self.scope.path.clone(), "the attack itself sends this, so nothing leaves through it")
                 .help("look at what the agent sends: often the other `direction`");
             return true;
         }
@@ -152,7 +153,7 @@ impl Look<'_> {
             && self.document.modes().len() == 1;
         if is_first {
             report
-                .add(self.scope.path.clone().key("surface"), "the sink comes before the source can")
+                .add(self.scope.path.clone().key("surface"), "the sink is always before the source")
                 .help("`initialize` is the first thing that an agent sends; name a later operation");
         }
         is_first

@@ -1,7 +1,7 @@
 //! What indicators look at.
 
+use sortie_bindings::{Reachability, Side, known_protocols, reachability};
 use sortie_expr::path::WildcardPath;
-use sortie_oatf::bindings::{Reachability, Side, known_protocols, reachability};
 use sortie_oatf::model::{Condition, Document, Mode};
 use sortie_oatf::rules::RuleReport;
 use sortie_syntax::NodePath;
@@ -12,7 +12,7 @@ use super::scope::{Scope, scopes};
 
 /// An indicator does not match what the attack itself sends.
 pub(super) const L_002: Rule = Rule::warning("L-002", "§6", include_str!("l002.md"))
-    .titled("an indicator does not match by itself")
+    .titled("an indicator does not match the attack's own messages")
     .check(Some(|document, report| {
         let mut messages: Option<Vec<Message<'_>>> = None;
         for scope in scopes(document) {
@@ -22,10 +22,15 @@ pub(super) const L_002: Rule = Rule::warning("L-002", "§6", include_str!("l002.
                 absence_everywhere(document, &scope, target, report);
                 continue;
             }
-            let Some(check) = report.compile(&condition) else { continue };
             let messages = messages.get_or_insert_with(|| payload::messages(document));
-            for message in messages.iter().filter(|message| selects(&scope, message, target)) {
-                if !report.can_try(&check, message.weight) {
+            let mut selected = messages.iter().filter(|message| selects(&scope, message, target)).peekable();
+            // Most indicators look at what the agent says, and compiling is the dearest step.
+            if selected.peek().is_none() {
+                continue;
+            }
+            let Some(check) = report.compile(&condition) else { continue };
+            for message in selected {
+                if !report.can_try(&check, message.weight()) {
                     return;
                 }
                 if message.readings().iter().all(|reading| check.matches_at(&path, reading)) {
@@ -40,7 +45,9 @@ pub(super) const L_002: Rule = Rule::warning("L-002", "§6", include_str!("l002.
 fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
     // Of an answer we know what we asked and nothing else; its root is what L-011 is about.
     let unknown = message.is_request_in_response() && !target.starts_with("_request");
-    message.is_seen_by(scope)
+    // Of a message that a real server says the rest of, nobody knows what it lacks.
+    !(message.is_part && scope.wants_absence())
+        && message.is_seen_by(scope)
         && scope.indicator.actor.as_deref().is_none_or(|actor| actor == message.actor)
         && !unknown
 }
@@ -48,9 +55,9 @@ fn selects(scope: &Scope<'_>, message: &Message<'_>, target: &str) -> bool {
 fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, report: &mut RuleReport<'_>) {
     let Message { protocol, surface, side, .. } = message;
     let said = if scope.wants_absence() {
-        "the attack sends nothing of the kind here"
+        "the attack sends no such message here"
     } else {
-        "the attack itself sends what it looks for"
+        "the attack itself sends the text"
     };
     let own = format!("{} of `{surface}`", side.as_str());
     let message = format!("this indicator matches the attack's own {own}, whatever the agent does");
@@ -121,7 +128,7 @@ pub(super) const L_008: Rule = Rule::warning("L-008", "§6.4", include_str!("l00
             };
             let at = if semantic.examples.is_some() { path.key("examples") } else { path };
             report.add(at, message).help(
-                "a score means something else in every engine; examples say what must match and what must not",
+                "engines use different scales; examples define what must match and what must not",
             );
         }
     }));
@@ -130,17 +137,15 @@ pub(super) const L_008: Rule = Rule::warning("L-008", "§6.4", include_str!("l00
 const WANTED: usize = 2;
 
 pub(super) const L_009: Rule = Rule::warning("L-009", "§6", include_str!("l009.md"))
-    .titled("some indicator looks at what the agent does")
+    .titled("some indicator examines the agent")
     .check(Some(|document, report| {
         let scopes = scopes(document);
         // A document with more of them is not written by hand, and asking costs.
         if scopes.is_empty() || scopes.len() > 200 || !scopes.iter().all(Scope::is_payload_only) {
             return;
         }
-        let finding = report.add(
-            NodePath::root().key("attack").key("indicators"),
-            "no indicator looks at what the agent does",
-        );
+        let finding =
+            report.add(NodePath::root().key("attack").key("indicators"), "no indicator examines the agent");
         let mut finding = finding.label(match scopes.len() {
             1 => "it sees the attack's own messages only".to_owned(),
             count => format!("all {count} see the attack's own messages only"),
@@ -160,7 +165,7 @@ pub(super) const L_009: Rule = Rule::warning("L-009", "§6", include_str!("l009.
 
 /// A string operator does not search a message that carries our own request.
 pub(super) const L_011: Rule = Rule::warning("L-011", "§4.1", include_str!("l011.md"))
-    .titled("a search leaves out the request inside a response")
+    .titled("a search does not include the request inside a response")
     .check(Some(|document, report| {
         for scope in scopes(document) {
             let Some((path, "")) = scope.target() else { continue };
@@ -177,9 +182,9 @@ pub(super) const L_011: Rule = Rule::warning("L-011", "§4.1", include_str!("l01
                 _ => "content[*].text",
             };
             report
-                .add(path, "this searches the whole response, and our own request is part of it")
+                .add(path, "this searches the whole response, which includes the attack's request")
                 .label("the whole message")
-                .help("what a client actor is answered carries what it asked, under `_request`")
+                .help("a response to a client actor contains its request, under `_request`")
                 .help(format!("look at the part that the agent writes, such as `{example}`"));
         }
     }));

@@ -3,18 +3,20 @@
 //! Only what can be told from the document is here. A default that a runner fills in, or an answer that
 //! depends on the request, is not.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::ops::ControlFlow;
 
 use serde_json::{Map, Value, json};
+use sortie_bindings::Side;
 use sortie_expr::path::WildcardPath;
-use sortie_oatf::bindings::Side;
 use sortie_oatf::extension::KEY;
+use sortie_oatf::extension::wrap::wrap_name;
 use sortie_oatf::model::{Action, ActionKind, Document, Mode};
 use sortie_oatf::rules::execution_path;
 use sortie_oatf::template::{Piece, fill, pieces};
 use sortie_syntax::NodePath;
 
+use super::operations::written_by;
 use super::scope::Scope;
 use super::states::items;
 
@@ -25,26 +27,33 @@ pub(super) struct Message<'d> {
     pub(super) actor: &'d str,
     pub(super) surface: String,
     pub(super) side: Side,
-    /// How much there is to look at.
-    pub(super) weight: usize,
-    /// What it may be, see [`Self::readings`].
-    readings: Vec<Value>,
+    /// What it says, with its templates.
+    content: Value,
+    /// What it may be, see [`Self::readings`]. Few messages are looked at.
+    readings: OnceCell<Vec<Value>>,
     /// The part of the document it is made of.
     from: NodePath,
     /// Paths in the message, and the parts of the document that stand there.
     made_of: Vec<(&'static str, NodePath)>,
+    /// Whether a real server says the rest of it, which nobody knows.
+    pub(super) is_part: bool,
 }
 
 impl Message<'_> {
     /// The message; where it has templates, once with nothing and once with something unlike any text in
     /// their place. What holds for both does not depend on what a template stands for.
     pub(super) fn readings(&self) -> &[Value] {
-        &self.readings
+        self.readings.get_or_init(|| readings(&self.content))
+    }
+
+    /// How much there is to look at.
+    pub(super) fn weight(&self) -> usize {
+        self.readings().iter().map(weight).sum()
     }
 
     /// Where in the document the first value under `target` stands that `holds` is true of.
     pub(super) fn place(&self, target: &WildcardPath, holds: impl Fn(&Value) -> bool) -> NodePath {
-        let Some(reading) = self.readings.first() else { return self.from.clone() };
+        let Some(reading) = self.readings().first() else { return self.from.clone() };
         let found = target.visit(reading, &mut |value, positions| {
             if holds(value) {
                 return ControlFlow::Break(target.with_positions(positions));
@@ -73,14 +82,17 @@ impl Message<'_> {
 pub(super) fn messages(document: &Document) -> Vec<Message<'_>> {
     let mut speech = Speech { messages: Vec::new(), actor: "default", protocol: "" };
     if let (Some(state), Some(mode)) = (&document.attack.execution.state, &document.attack.execution.mode) {
-        speech.state(mode, state, &execution_path().key("state"));
+        let is_wrapped = wrap_name(&document.attack.execution, None).is_some();
+        speech.state(mode, state, &execution_path().key("state"), is_wrapped);
     }
     for list in document.phase_lists() {
         speech.actor = list.actor_name();
+        let actor = list.actor.map(|(_, actor)| actor);
+        let is_wrapped = wrap_name(&document.attack.execution, actor).is_some();
         for (path, phase) in list.iter() {
             let Some(mode) = list.mode_of(phase) else { continue };
             if let Some(state) = &phase.state {
-                speech.state(mode, state, &path.clone().key("state"));
+                speech.state(mode, state, &path.clone().key("state"), is_wrapped);
             }
             for (index, action) in phase.on_enter.iter().flatten().enumerate() {
                 speech.on_enter(mode, action, path.clone().key("on_enter").index(index));
@@ -98,35 +110,46 @@ struct Speech<'d> {
 }
 
 impl<'d> Speech<'d> {
-    fn say(&mut self, surface: &str, side: Side, value: &Value, from: NodePath) {
+    fn say(&mut self, surface: &str, side: Side, content: Value, from: NodePath) {
         let made_of = vec![("", from.clone())];
-        self.say_of(surface, side, value, from, made_of);
+        self.say_of(surface, side, content, from, made_of);
     }
 
     fn say_of(
         &mut self,
         surface: &str,
         side: Side,
-        value: &Value,
+        content: Value,
         from: NodePath,
         made_of: Vec<(&'static str, NodePath)>,
     ) {
         let (protocol, actor, surface) = (self.protocol, self.actor, surface.to_owned());
-        let readings = readings(value);
-        let weight = readings.iter().map(weight).sum();
-        self.messages.push(Message { protocol, actor, surface, side, weight, readings, from, made_of });
+        let is_part = false;
+        self.messages.push(Message {
+            protocol,
+            actor,
+            surface,
+            side,
+            content,
+            readings: OnceCell::new(),
+            from,
+            made_of,
+            is_part,
+        });
     }
 
     /// A message that is all under one field.
-    fn say_under(&mut self, name: &'static str, surface: &str, side: Side, value: &Value, at: NodePath) {
+    fn say_under(&mut self, name: &'static str, surface: &str, side: Side, value: Value, at: NodePath) {
         let made_of = vec![(name, at.clone())];
-        self.say_of(surface, side, &json!({ name: value }), at, made_of);
+        let content = Map::from_iter([(name.to_owned(), value)]).into();
+        self.say_of(surface, side, content, at, made_of);
     }
 
-    fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath) {
+    fn state(&mut self, mode: &'d str, state: &Value, path: &NodePath, is_wrapped: bool) {
         let Some(protocol) = Mode::protocol(mode) else { return };
         self.protocol = protocol;
         match Mode::of(mode) {
+            Mode::McpServer if is_wrapped => self.wrapped(state, path),
             Mode::McpServer => self.mcp_server(state, path),
             Mode::McpClient => self.mcp_client(state, path),
             Mode::A2aServer => self.a2a_server(state, path),
@@ -140,7 +163,19 @@ impl<'d> Speech<'d> {
         if let (Some(protocol), ActionKind::Send(send)) = (Mode::protocol(mode), &action.kind) {
             self.protocol = protocol;
             let params = send.params.clone().unwrap_or_else(|| json!({}));
-            self.say(&send.method, Side::Request, &params, path.key("send"));
+            self.say(&send.method, Side::Request, params, path.key("send"));
+        }
+    }
+
+    /// What operations write into what a real server says.
+    fn wrapped(&mut self, state: &Value, path: &NodePath) {
+        let own = path.clone().key(KEY);
+        let operations = state.get(KEY).into_iter().flat_map(|state| items(state, &own, "operations"));
+        for (operation, at) in operations {
+            if let Some((surface, written)) = written_by(operation) {
+                self.say_of(surface, Side::Response, written, at.clone(), Vec::new());
+                self.messages.last_mut().into_iter().for_each(|message| message.is_part = true);
+            }
         }
     }
 
@@ -163,7 +198,7 @@ impl<'d> Speech<'d> {
                 made_of.push((name, path.clone().key(key)));
             }
         }
-        self.say_of("initialize", Side::Response, &greeting, path.clone(), made_of);
+        self.say_of("initialize", Side::Response, greeting, path.clone(), made_of);
         self.list(state, path, "tools", "tools/list", "tools");
         self.list(state, path, "resources", "resources/list", "resources");
         self.list(state, path, "resource_templates", "resources/templates/list", "resourceTemplates");
@@ -173,11 +208,11 @@ impl<'d> Speech<'d> {
                 let at = at.key("content");
                 match entry.get("content") {
                     Some(result @ Value::Object(_)) => {
-                        self.say("tools/call", Side::Response, result, at);
+                        self.say("tools/call", Side::Response, result.clone(), at);
                     }
                     // The list alone stands for the result that holds it (decision 21).
                     Some(list @ Value::Array(_)) => {
-                        self.say_under("content", "tools/call", Side::Response, list, at);
+                        self.say_under("content", "tools/call", Side::Response, list.clone(), at);
                     }
                     _ => {}
                 }
@@ -194,19 +229,20 @@ impl<'d> Speech<'d> {
                 contents.extend(content.clone());
                 let value = json!({ "contents": [contents] });
                 let made_of = vec![("contents[0]", at.clone().key("content"))];
-                self.say_of("resources/read", Side::Response, &value, at, made_of);
+                self.say_of("resources/read", Side::Response, value, at, made_of);
             }
         }
         for (prompt, at) in items(state, path, "prompts") {
             for (entry, at) in items(prompt, &at, "responses") {
                 if let Some(messages) = entry.get("messages") {
-                    self.say_under("messages", "prompts/get", Side::Response, messages, at.key("messages"));
+                    let at = at.key("messages");
+                    self.say_under("messages", "prompts/get", Side::Response, messages.clone(), at);
                 }
             }
         }
         for (elicitation, at) in items(state, path, "elicitations") {
             if let Some(params) = elicitation.as_object() {
-                self.say("elicitation/create", Side::Request, &without(params, &["when"]), at);
+                self.say("elicitation/create", Side::Request, without(params, &["when"]), at);
             }
         }
     }
@@ -214,7 +250,7 @@ impl<'d> Speech<'d> {
     fn mcp_client(&mut self, state: &Value, path: &NodePath) {
         for (key, name) in [("client_info", "clientInfo"), ("capabilities", "capabilities")] {
             if let Some(value) = state.get(key) {
-                self.say_under(name, "initialize", Side::Request, value, path.clone().key(key));
+                self.say_under(name, "initialize", Side::Request, value.clone(), path.clone().key(key));
             }
         }
         self.actions(state, path);
@@ -225,18 +261,18 @@ impl<'d> Speech<'d> {
                 if let Some(content) = entry.get("content") {
                     answer["content"] = content.clone();
                 }
-                self.say("elicitation/create", Side::Response, &answer, at);
+                self.say("elicitation/create", Side::Response, answer, at);
             }
         }
         if let Some(roots) = state.get("roots") {
-            self.say_under("roots", "roots/list", Side::Response, roots, path.clone().key("roots"));
+            self.say_under("roots", "roots/list", Side::Response, roots.clone(), path.clone().key("roots"));
         }
     }
 
     fn a2a_server(&mut self, state: &Value, path: &NodePath) {
         if let Some(card) = state.get("agent_card") {
             for surface in ["agent_card/get", "agent/getAuthenticatedExtendedCard"] {
-                self.say(surface, Side::Response, card, path.clone().key("agent_card"));
+                self.say(surface, Side::Response, card.clone(), path.clone().key("agent_card"));
             }
         }
         self.answers(state, path, "task_responses", &["message/send", "message/stream"], Side::Response);
@@ -245,7 +281,7 @@ impl<'d> Speech<'d> {
     fn ag_ui_client(&mut self, state: &Value, path: &NodePath) {
         if let Some(input) = state.get("run_agent_input") {
             let at = path.clone().key("run_agent_input");
-            self.say("run_agent_input", Side::Request, input, at);
+            self.say("run_agent_input", Side::Request, input.clone(), at);
         }
         self.answers(state, path, "tool_responses", &["tool_call_result"], Side::Request);
     }
@@ -256,8 +292,8 @@ impl<'d> Speech<'d> {
             let Some(method) = action.get("method").and_then(Value::as_str) else { continue };
             let Some(params) = action.get("params") else { continue };
             let at = at.key("params");
-            self.say_under("_request", method, Side::Response, params, at.clone());
-            self.say(method, Side::Request, params, at);
+            self.say_under("_request", method, Side::Response, params.clone(), at.clone());
+            self.say(method, Side::Request, params.clone(), at);
         }
     }
 
@@ -266,7 +302,7 @@ impl<'d> Speech<'d> {
         for (entry, at) in items(state, path, key) {
             if let Some(content) = entry.get("content") {
                 for surface in to {
-                    self.say(surface, side, content, at.clone().key("content"));
+                    self.say(surface, side, content.clone(), at.clone().key("content"));
                 }
             }
         }
@@ -283,7 +319,7 @@ impl<'d> Speech<'d> {
                 None => item.clone(),
             })
             .collect();
-        self.say_under(name, surface, Side::Response, &list, path.clone().key(key));
+        self.say_under(name, surface, Side::Response, list, path.clone().key(key));
     }
 }
 

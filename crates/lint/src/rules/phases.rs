@@ -3,10 +3,8 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use sortie_bindings::{Reachability, Side, is_agent_side, is_known_event, reachability, structural_keys};
 use sortie_expr::path::SimplePath;
-use sortie_oatf::bindings::{
-    Reachability, Side, is_agent_side, is_known_event, reachability, structural_keys,
-};
 use sortie_oatf::model::{ActionKind, Condition, Mode, Phase, Trigger};
 use sortie_oatf::rules::{PhaseList, RuleReport};
 use sortie_syntax::{NodePath, nearest};
@@ -64,7 +62,7 @@ impl Way<'_, '_> {
         let Some(protocol) = Mode::protocol(self.mode) else { return };
         let side = side_of_event(self.mode, self.event);
         for (key, condition) in trigger.r#match.iter().flatten() {
-            // What is no path at all is V-027's to report.
+            // What is not a path at all is V-027's to report.
             if wants_absence(condition) || SimplePath::parse(key).is_err() {
                 continue;
             }
@@ -148,7 +146,7 @@ impl Way<'_, '_> {
                 format!("this trigger can never fire: nothing sends `{}`, so nothing answers it", sources[0]),
             )
             .also(&behind, label)
-            .help(format!("add an action with `method: {}`, or wait for something that comes", sources[0]));
+            .help(format!("add an action with `method: {}`, or wait for another event", sources[0]));
     }
 }
 
@@ -218,7 +216,7 @@ fn note_requests<'d>(phase: &'d Phase, asked: &mut Option<HashSet<&'d str>>) {
 }
 
 pub(super) const L_017: Rule = Rule::warning("L-017", "§7", include_str!("l017.md"))
-    .titled("an entry action is one that the mode has")
+    .titled("the mode supports every entry action")
     .check(Some(|document, report| {
         for list in document.phase_lists() {
             for (path, phase) in list.iter() {

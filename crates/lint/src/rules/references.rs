@@ -47,7 +47,7 @@ pub(super) const L_004: Rule = Rule::warning("L-004", "", include_str!("l004.md"
 ///
 /// That its name is known is W-004's to say.
 pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l005.md"))
-    .titled("a template can be filled where it stands")
+    .titled("a template can be filled at its position")
     .check(Some(|document, report| {
         let lists = document.phase_lists();
         let extracts = |reference: &Reference<'_>, actor: &str, phase: usize| {
@@ -84,8 +84,8 @@ pub(super) const L_005: Rule = Rule::warning("L-005", "§5.6", include_str!("l00
                 add(
                     report,
                     &reference,
-                    "templates are filled in states and entry actions only, so this is taken literally",
-                    "write what the value will be, or a pattern that it fits",
+                    "templates are filled only in states and entry actions, so this is literal text",
+                    "write the expected value, or a pattern for it",
                 );
             }
         }
@@ -118,7 +118,7 @@ fn extractor_names(document: &Document) -> HashSet<String> {
 }
 
 pub(super) const L_007: Rule = Rule::warning("L-007", "§7.1.4", include_str!("l007.md"))
-    .titled("what a tool answers is a result object")
+    .titled("the response of a tool is a result object")
     .check(Some(|document, report| {
         for state in
             document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::McpServer))
@@ -132,7 +132,7 @@ pub(super) const L_007: Rule = Rule::warning("L-007", "§7.1.4", include_str!("l
                             .add(path.clone(), "`content` is a bare list, not the result of a tool call")
                             .label("a list of content blocks")
                             .help("the result holds the list: `content: {content: [...]}`")
-                            .help("it is served as if it stood there, by this runner and not by every other")
+                            .help("Sortie adds the object; other runners may not")
                             .fix("wrap the list in a result", wrap(document, &path));
                     }
                     Some(Value::String(_)) => {

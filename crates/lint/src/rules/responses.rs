@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 
 use serde_json::{Map, Value};
+use sortie_bindings::{DispatchList, Reachability, is_known_surface, nearest_surface, reachability};
 use sortie_expr::json::sorted_text;
 use sortie_expr::path::SimplePath;
-use sortie_oatf::bindings::{DispatchList, Reachability, is_known_surface, nearest_surface, reachability};
+use sortie_oatf::extension::wrap::wrap_name;
 use sortie_oatf::extension::{Extension, KEY};
 use sortie_oatf::model::{Condition, Mode, Phase};
 use sortie_oatf::rules::RuleReport;
 use sortie_syntax::NodePath;
 
 use super::Rule;
+use super::operations::placed_operations;
 use super::scope::{side_of_event, wants_absence};
 use super::states::{has, items, response_lists};
 
 pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"))
-    .titled("what `x-sortie.delivered` asks for can be served")
+    .titled("everything in `x-sortie.delivered` can be delivered")
     .check(Some(|document, report| {
         let (extension, errors) = Extension::read(&document.attack);
         if !errors.is_empty() {
@@ -35,8 +37,12 @@ pub(super) const L_019: Rule = Rule::warning("L-019", "", include_str!("l019.md"
                 ),
             };
             is_surface(&path.clone().key("surface"), &wanted.surface, mode, report);
-            if let Some(words) = &wanted.contains {
-                is_said(&path.key("contains"), words, phases, state, report);
+            let Some(words) = &wanted.contains else { continue };
+            let path = path.key("contains");
+            if wrap_name(execution, actor).is_some() {
+                is_written(&path, words, &wanted.surface, phases, state, report);
+            } else {
+                is_said(&path, words, phases, state, report);
             }
         }
     }));
@@ -50,8 +56,26 @@ fn is_surface(path: &NodePath, surface: &str, mode: Option<&str>, report: &mut R
         .add(path.clone(), format!("`{protocol}` has no operation `{surface}`, so this is never delivered"));
     match nearest_surface(protocol, surface) {
         Some(meant) => finding.suggest_text("write", meant),
-        None => finding.help("name the operation by which the agent is served, such as `tools/list`"),
+        None => finding.help("name an operation that serves the agent, such as `tools/list`"),
     };
+}
+
+/// Reports words that no operation writes: a real server may say them all the time, and they show no delivery.
+fn is_written(
+    path: &NodePath,
+    words: &str,
+    surface: &str,
+    phases: &[Phase],
+    state: Option<&Value>,
+    report: &mut RuleReport<'_>,
+) {
+    let states = phases.iter().filter_map(|phase| phase.state.as_ref()).chain(state);
+    let mut operations = states.flat_map(|state| placed_operations(state, &NodePath::root()));
+    if !operations.any(|operation| operation.is_on(surface) && operation.writes(words)) {
+        report
+            .add(path.clone(), format!("no operation on `{surface}` writes this, so this is never delivered"))
+            .help("use words from one text of an action, without placeholders");
+    }
 }
 
 /// Reports words that an actor never says, as far as that can be known: what is sent on entering a phase, and what a model
@@ -70,7 +94,7 @@ fn is_said(
     {
         report
             .add(path.clone(), "the actor never says this, so this is never delivered")
-            .help("take words that stand in one text of its `state`, without anything that is filled in");
+            .help("use words from one text of its `state`, without placeholders");
     }
 }
 
@@ -106,8 +130,8 @@ impl Dispatch<'_> {
                 report
                     .add(at, "this entry is never chosen")
                     .label("comes too late")
-                    .also(first, "an empty `when` fits every request")
-                    .help("the first entry that fits is chosen; leave `when` out for one that comes last");
+                    .also(first, "an empty `when` holds for every request")
+                    .help("the first entry whose `when` holds is chosen; leave `when` out for one that comes last");
                 continue;
             }
             let Some(when) = when else { continue };
@@ -117,10 +141,10 @@ impl Dispatch<'_> {
             }
             if let Some(first) = first_seen.get(&sorted_text(&Value::Object(when.clone()))) {
                 report
-                    .add(at, "this entry is never chosen: an earlier one asks for the same")
+                    .add(at, "this entry is never chosen: an earlier one has the same condition")
                     .label("asks for the same")
                     .also(first, "this one is chosen")
-                    .help("the first entry that fits is chosen");
+                    .help("the first entry whose `when` holds is chosen");
                 continue;
             }
             first_seen.insert(sorted_text(&Value::Object(when.clone())), at.clone());
@@ -136,9 +160,9 @@ impl Dispatch<'_> {
         report: &mut RuleReport<'_>,
     ) {
         for (key, value) in when {
-            // What is no condition is an error of its own.
+            // What is not a condition is an error of its own.
             let Ok(condition) = Condition::from_value(value) else { continue };
-            // What is no path at all is V-027's to report.
+            // What is not a path at all is V-027's to report.
             if wants_absence(&condition) || SimplePath::parse(key).is_err() {
                 continue;
             }

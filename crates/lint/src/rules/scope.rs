@@ -1,6 +1,6 @@
 //! Which messages an indicator looks at.
 
-use sortie_oatf::bindings::{Reachability, Side, is_agent_side, reachability};
+use sortie_bindings::{Reachability, Side, is_agent_side, reachability};
 use sortie_oatf::model::{Condition, Direction, Document, Indicator, Mode};
 use sortie_syntax::NodePath;
 

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sortie_oatf::bindings::{
-    DispatchList, dispatch_lists, known_modes, nearest_structural_key, structural_keys,
-};
+use sortie_bindings::{DispatchList, dispatch_lists, known_modes, nearest_structural_key, structural_keys};
 use sortie_oatf::model::{Document, Mode};
 use sortie_oatf::rules::{PlacedState, RuleReport, edits};
 use sortie_syntax::yaml::{NodeKind, Style};
@@ -83,10 +81,7 @@ pub(super) const L_013: Rule = Rule::warning("L-013", "§7", include_str!("l013.
 
 fn unknown_key(state: &PlacedState<'_>, mode: &str, key: &str, report: &mut RuleReport<'_>) {
     let finding = report
-        .add(
-            state.path.clone().key(key),
-            format!("a state of `{mode}` has no key `{key}`, so it is left unused"),
-        )
+        .add(state.path.clone().key(key), format!("a state of `{mode}` has no key `{key}`, so it is ignored"))
         .at_key();
     if let Some(meant) = nearest_structural_key(mode, key) {
         finding.suggest_key("write", meant);
@@ -106,7 +101,7 @@ fn unknown_key(state: &PlacedState<'_>, mode: &str, key: &str, report: &mut Rule
     } else if owners.is_empty() {
         let keys: Vec<_> =
             structural_keys(mode).into_iter().flatten().map(|key| format!("`{key}`")).collect();
-        finding.help(format!("its keys are {}; start a note of your own with `x-`", keys.join(", ")));
+        finding.help(format!("its keys are {}; custom keys start with `x-`", keys.join(", ")));
     } else {
         finding.help(format!("it is a key of {}", owners.join(" and ")));
     }
@@ -121,20 +116,18 @@ fn entry_keys(document: &Document, entry: &Value, path: &NodePath, report: &mut 
             continue;
         }
         let path = path.clone().key(key);
-        let message = format!("an entry of a response list has no key `{key}`, so it is left unused");
+        let message = format!("an entry of a response list has no key `{key}`, so it is ignored");
         let finding = report.add(path.clone(), message).at_key();
         let meant = nearest(key, ENTRY.iter().copied());
         match meant.map(|meant| (meant, edits::rename_key(document, &path, meant))) {
             Some((meant, edits)) if !edits.is_empty() => finding.suggest_key("write", meant),
-            _ => finding
-                .label("nothing reads this")
-                .help("what belongs to the answer stands in `content`, which is all of it"),
+            _ => finding.label("nothing reads this").help("the whole answer is in `content`"),
         };
     }
 }
 
 pub(super) const L_018: Rule = Rule::warning("L-018", "§7", include_str!("l018.md"))
-    .titled("a state can be served as it is meant")
+    .titled("a state has the fields that a runner needs")
     .check(Some(|document, report| {
         for state in document.states() {
             if !state.value.is_object() {
@@ -164,21 +157,21 @@ fn mcp_server(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
             report
                 .add(path.key("name"), format!("the tool `{name}` has no `inputSchema`"))
                 .label("MCP needs one for every tool")
-                .help(
-                    "clients that check what they are sent refuse the whole list; `{type: object}` is enough",
-                );
+                .help("clients that validate messages reject the whole list; `{type: object}` is enough");
         }
     }
     is_list(state, "elicitations", report);
     for (elicitation, path) in items(state.value, &state.path, "elicitations") {
         let is_url = elicitation.get("mode").and_then(Value::as_str) == Some("url");
         if elicitation.is_object() && elicitation.get("message").is_none() {
-            report.add(path.clone(), "an elicitation needs a `message`").help("it is what the user is asked");
+            report
+                .add(path.clone(), "an elicitation needs a `message`")
+                .help("it is the question for the user");
         }
         if is_url && elicitation.get("url").is_none() {
             report
                 .add(path.key("mode"), "an elicitation of mode `url` needs a `url`")
-                .help("say where the user is to be sent");
+                .help("add the address for the user");
         }
     }
 }
@@ -189,9 +182,9 @@ fn named_once(state: &PlacedState<'_>, list: &str, key: &str, what: &str, report
     for (item, path) in items(state.value, &state.path, list) {
         let Some(name) = item.get(key).and_then(Value::as_str) else {
             report
-                .add(path, format!("a {what} needs `{key}`, or nothing can be done with it"))
+                .add(path, format!("a {what} needs `{key}`, or it cannot be used"))
                 .label(format!("no `{key}` here"))
-                .help(format!("requests name the {what} they are for, and answers are chosen by that"));
+                .help(format!("requests name the {what}, and the answer is chosen by that name"));
             continue;
         };
         let at = path.key(key);
@@ -199,8 +192,8 @@ fn named_once(state: &PlacedState<'_>, list: &str, key: &str, what: &str, report
             report
                 .add(at, format!("two {what}s of one state are called `{name}`"))
                 .label("never answers")
-                .also(first, "the first is the one that answers")
-                .help("give it another name; what changes over time belongs in a phase of its own");
+                .also(first, "only the first one answers")
+                .help("give it another name; for a change over time, use a second phase");
         } else {
             first_seen.insert(name, at);
         }
@@ -220,7 +213,7 @@ fn actions(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
             Some("initialize") if state.mode.map(Mode::of) == Some(Mode::McpClient) => {
                 report
                     .add(path.key("method"), "the runner itself sends `initialize`")
-                    .help("leave it out; set `client_info` and `capabilities` to change what it says");
+                    .help("leave it out; set `client_info` and `capabilities` to change its content");
             }
             Some(_) => {}
         }
@@ -243,7 +236,7 @@ fn run_agent_input(state: &PlacedState<'_>, report: &mut RuleReport<'_>) {
         let path = state.path.clone().key("run_agent_input");
         report
             .add(path, format!("`run_agent_input` needs {}", missing.join(" and ")))
-            .label("an agent cannot tell its runs apart without")
+            .label("agents identify runs by these")
             .help("any text does, such as `threadId: thread-1` and `runId: run-1`");
     }
 }
@@ -257,7 +250,7 @@ fn is_list(state: &PlacedState<'_>, key: &str, report: &mut RuleReport<'_>) {
 }
 
 pub(super) const L_020: Rule = Rule::warning("L-020", "§7.2.4", include_str!("l020.md"))
-    .titled("what an A2A agent answers is a task or a message")
+    .titled("an A2A response is a task or a message")
     .check(Some(|document, report| {
         for state in
             document.states().into_iter().filter(|state| state.mode.map(Mode::of) == Some(Mode::A2aServer))
@@ -268,7 +261,7 @@ pub(super) const L_020: Rule = Rule::warning("L-020", "§7.2.4", include_str!("l
                 if let Some(Value::String(word)) = content.get("status") {
                     let at = path.clone().key("status");
                     let finding = report
-                        .add(at.clone(), "the `status` of a task is a mapping; clients refuse a text")
+                        .add(at.clone(), "the `status` of a task is a mapping; clients reject a text")
                         .label("a text");
                     if content.get("message").is_some() {
                         let said = path.clone().key("message");
@@ -291,7 +284,7 @@ pub(super) const L_020: Rule = Rule::warning("L-020", "§7.2.4", include_str!("l
                 for (artifact, path) in items(content, &path, "artifacts") {
                     if artifact.is_object() && artifact.get("parts").is_none() {
                         report
-                            .add(path, "an artifact has its content in `parts`; clients refuse one without")
+                            .add(path, "an artifact has its content in `parts`; clients reject an artifact without them")
                             .label("no `parts` here")
                             .help("for example `parts: [{kind: text, text: ...}]`, and an `artifactId`");
                     }

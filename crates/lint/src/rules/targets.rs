@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
+use sortie_bindings::{AGENT, Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability};
 use sortie_expr::cel;
 use sortie_expr::path::{SimplePath, WildcardPath};
 use sortie_expr::re2::MAX_TOGETHER;
-use sortie_oatf::bindings::{
-    AGENT, Nearest, Reachability, Side, UnreachableReason, is_agent_side, reachability,
-};
 use sortie_oatf::model::{Document, ExtractorSource, ExtractorType, Mode, Tier};
 use sortie_oatf::rules::{RuleReport, edits};
 use sortie_syntax::{Edit, NodePath};
@@ -18,7 +16,7 @@ use super::{Rule, states};
 
 /// A target leads to something in the messages that its indicator selects.
 pub(super) const L_001: Rule = Rule::warning("L-001", "", include_str!("l001.md"))
-    .titled("a target leads to something")
+    .titled("a target exists in the message")
     .check(Some(|document, report| {
         let mut look = Look { document, known: HashMap::new(), unreachable: 0, payload: None };
         for scope in scopes(document) {
@@ -69,7 +67,7 @@ impl<'d> Look<'d> {
         report: &mut RuleReport<'_>,
     ) {
         let Some(protocol) = scope.protocol else { return };
-        // What is no path at all is V-021's or V-026's to report.
+        // What is not a path at all is V-021's or V-026's to report.
         let is_path = match reads {
             Reads::Target => WildcardPath::parse(target).is_ok(),
             Reads::Variable => SimplePath::parse(target).is_ok(),
@@ -103,7 +101,7 @@ impl<'d> Look<'d> {
         let Some(nearest) = nearest else {
             finding.help(match reason {
                 UnreachableReason::NoMessage { .. } => "remove `direction`, or name the other side",
-                UnreachableReason::OtherSide { .. } => "name a field of this side, or turn `direction` round",
+                UnreachableReason::OtherSide { .. } => "name a field of this side, or change `direction`",
                 UnreachableReason::OtherSurface { .. } => {
                     "name a field of this operation, or the other one in `surface`"
                 }
@@ -131,8 +129,8 @@ impl<'d> Look<'d> {
         // No repair is made unasked: another path is another question, and that is the author's to ask.
         let is_payload = !is_meant(scope, &nearest);
         if is_payload && scope.indicator.tier != Some(Tier::Ingested) {
-            finding = finding
-                .help("that message is written by the attack itself; look at what the agent does with it");
+            finding =
+                finding.help("the attack itself writes that message; look at what the agent does with it");
             if let Some(edits) = self.answer_instead(scope, path, target) {
                 let title = "write `protocol: agent` and `target: text`, what the agent answers its user";
                 finding.suggestion(title, edits);
@@ -193,12 +191,12 @@ fn is_meant(scope: &Scope<'_>, nearest: &Nearest) -> bool {
 }
 
 pub(super) const L_010: Rule = Rule::warning("L-010", "§6.3", include_str!("l010.md"))
-    .titled("an expression reads no field that a message may lack")
+    .titled("an expression does not read a field that may be missing")
     .check(Some(|document, report| {
         let mut patterns = 0;
         for scope in scopes(document) {
             let Some(expression) = &scope.indicator.expression else { continue };
-            // What is no CEL is V-014's to report.
+            // What is not CEL is V-014's to report.
             let Ok(program) = cel::Program::compile(&expression.cel) else { continue };
             patterns += program.pattern_cost();
             if patterns > MAX_TOGETHER {
@@ -255,7 +253,7 @@ fn wanted(side: Side, surface: &str) -> String {
 }
 
 pub(super) const L_022: Rule = Rule::warning("L-022", "§5.5", include_str!("l022.md"))
-    .titled("an extractor finds something")
+    .titled("an extractor can find a value")
     .check(Some(|document, report| {
         let mut left = MOST_QUESTIONS;
         for list in document.phase_lists() {

@@ -346,7 +346,7 @@ fn each_mistake_in_a_flow_is_told_apart() {
         (
             "from: {surface: tools/call",
             "from: {protocol: a2a, surface: message/send",
-            "no actor of this document speaks `a2a`, so nothing comes in",
+            "no actor of this document speaks `a2a`, so nothing arrives",
         ),
         (
             "response, tool: \"read_*\"}",
@@ -356,12 +356,12 @@ fn each_mistake_in_a_flow_is_told_apart() {
         (
             "direction: response,",
             "direction: request,",
-            "the agent sends this itself, so nothing comes in by it",
+            "the agent itself sends this, so nothing arrives from it",
         ),
         (
             "direction: request\n",
             "direction: response\n",
-            "the attack sends this itself, so nothing leaves by it",
+            "the attack itself sends this, so nothing leaves through it",
         ),
         ("\"send_*\"", "\"post_*\"", "no tool of this document is called `post_*`"),
         (
@@ -374,7 +374,7 @@ fn each_mistake_in_a_flow_is_told_apart() {
             "\"send_*\", path: argumnts",
             "this path leads nowhere: no message has a field `argumnts`",
         ),
-        ("\"send_*\"}", "\"send_*\"}, min_length: 10", "10 characters are found by chance"),
+        ("\"send_*\"}", "\"send_*\"}, min_length: 10", "two texts often share 10 characters by chance"),
         (
             "surface: tools/call, direction: response",
             "surface: tools/list, direction: response",

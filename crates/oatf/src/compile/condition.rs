@@ -83,6 +83,12 @@ impl CompiledCondition {
         sizes.sum()
     }
 
+    /// Texts of which a value that satisfies it holds at least one: those of the operator whose texts are longest.
+    pub(super) fn required_texts(&self) -> Option<Vec<Vec<u8>>> {
+        let texts = self.operators.iter().filter_map(Operator::required_texts);
+        texts.max_by_key(|texts| texts.iter().map(Vec::len).min())
+    }
+
     /// Whether only the presence of a value matters.
     pub(super) fn presence_only(&self) -> Option<bool> {
         self.exists.filter(|_| self.operators.is_empty())
@@ -160,6 +166,22 @@ enum Place {
 }
 
 impl Operator {
+    /// Texts of which a value for which it holds has at least one, in lower case.
+    fn required_texts(&self) -> Option<Vec<Vec<u8>>> {
+        let one = |text: &[u8]| Some(vec![text.to_ascii_lowercase()]);
+        match self {
+            Self::Equals(value) => one(value.as_str()?.as_bytes()),
+            Self::AnyOf(values) => {
+                let texts = values.iter().map(|value| Some(value.as_str()?.as_bytes().to_ascii_lowercase()));
+                texts.collect()
+            }
+            Self::Contains(finder) => one(finder.needle()),
+            Self::StartsWith(text) | Self::EndsWith(text) => one(text.as_bytes()),
+            Self::Regex(regex) => regex.required_texts(),
+            Self::Compare(..) => None,
+        }
+    }
+
     /// `text` caches the value as text: string operators share it, the others never need it.
     fn find<'v>(&self, value: &'v Value, text: &OnceCell<Cow<'v, str>>) -> Place {
         let text = || &**text.get_or_init(|| json::as_text(value));

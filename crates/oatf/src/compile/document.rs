@@ -5,9 +5,10 @@ use sortie_syntax::NodePath;
 use super::error::CompileError;
 use super::indicator::CompiledIndicator;
 use super::phase::{CompiledExtractor, CompiledTrigger};
+use crate::extension::wrap::{WrapOperation, wrap_name};
 use crate::load::Validated;
 use crate::model::fields::Object;
-use crate::model::{Actor, Condition, Indicator, Phase};
+use crate::model::{Actor, Condition, Execution, Indicator, Phase};
 
 /// A document in the form that evaluates. It can only be made of a [`Validated`] one.
 ///
@@ -42,6 +43,8 @@ pub struct Compiled {
 /// The evaluating parts of an actor, phase by phase.
 #[derive(Clone, Debug)]
 pub struct CompiledActor {
+    /// The name of the real server behind it.
+    pub wrap: Option<String>,
     /// Its phases, in order.
     pub phases: Vec<CompiledPhase>,
 }
@@ -53,6 +56,8 @@ pub struct CompiledPhase {
     pub trigger: Option<CompiledTrigger>,
     /// What it captures.
     pub extractors: Vec<CompiledExtractor>,
+    /// What it changes of what a real server says: the operations of the state in force.
+    pub operations: Vec<WrapOperation>,
 }
 
 impl Compiled {
@@ -95,10 +100,13 @@ impl Compiled {
             });
         }
         let execution = &document.attack.execution;
-        let actors = match before.filter(|before| before.document.attack.execution == *execution) {
-            Some(before) => before.actors.clone(),
-            None => execution.actors.iter().flatten().map(CompiledActor::new).collect::<Result<_, _>>()?,
-        };
+        let actors =
+            if let Some(before) = before.filter(|before| before.document.attack.execution == *execution) {
+                before.actors.clone()
+            } else {
+                let actors = execution.actors.iter().flatten();
+                actors.map(|actor| CompiledActor::new(execution, actor)).collect::<Result<_, _>>()?
+            };
         Ok(Self { document, indicators, actors })
     }
 
@@ -124,18 +132,26 @@ impl Compiled {
 }
 
 impl CompiledActor {
-    fn new(actor: &Actor) -> Result<Self, CompileError> {
-        let phases = actor.phases.iter().map(CompiledPhase::new).collect::<Result<_, _>>()?;
-        Ok(Self { phases })
+    fn new(execution: &Execution, actor: &Actor) -> Result<Self, CompileError> {
+        let mut phases: Vec<CompiledPhase> = Vec::with_capacity(actor.phases.len());
+        for phase in &actor.phases {
+            let operations = match &phase.state {
+                Some(state) => WrapOperation::all(state),
+                None => phases.last().map(|before| before.operations.clone()).unwrap_or_default(),
+            };
+            phases.push(CompiledPhase::new(phase, operations)?);
+        }
+        Ok(Self { wrap: wrap_name(execution, Some(actor)).map(str::to_owned), phases })
     }
 }
 
 impl CompiledPhase {
-    fn new(phase: &Phase) -> Result<Self, CompileError> {
+    fn new(phase: &Phase, operations: Vec<WrapOperation>) -> Result<Self, CompileError> {
         let extractors = phase.extractors.iter().flatten().map(CompiledExtractor::new);
         Ok(Self {
             trigger: phase.trigger.as_ref().map(CompiledTrigger::new).transpose()?,
             extractors: extractors.collect::<Result<_, _>>()?,
+            operations,
         })
     }
 }

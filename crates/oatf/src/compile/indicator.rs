@@ -11,6 +11,7 @@ use sortie_expr::path::{SimplePath, WildcardPath};
 use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
 use super::evidence::MatchEvidence;
+use super::requirement::{RequiredPlace, Requirement};
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension::flow::Flow;
 use crate::extension_points::{
@@ -117,7 +118,7 @@ pub(crate) const NO_CEL: &str = "there is no CEL evaluator";
 impl Method {
     /// What is missing where it cannot be evaluated.
     fn lacks(&self) -> &'static str {
-        if let Self::Expression(_) = self { NO_CEL } else { "there is no semantic evaluator" }
+        if let Self::Expression(_) = self { NO_CEL } else { "no judge or embedding model is configured" }
     }
 }
 
@@ -180,6 +181,19 @@ impl CompiledIndicator {
         }
     }
 
+    /// What a message must have for the indicator to match it, or to fail on it. It is worked out anew.
+    pub fn requirement(&self) -> Requirement {
+        match &self.method {
+            // A conversation holds the texts of many messages.
+            _ if self.reads_transcript => Requirement::none(),
+            Method::Pattern(pattern) => pattern.requirement(),
+            Method::Expression(expression) => expression.requirement(),
+            Method::Semantic(semantic) => {
+                Requirement { texts: None, place: RequiredPlace::Value(semantic.target.clone()) }
+            }
+        }
+    }
+
     fn is_about(&self, message: &Value) -> bool {
         !self.reads_transcript || message.get(TRANSCRIPT).is_some()
     }
@@ -231,6 +245,9 @@ fn deciding_target(indicator: &Indicator) -> &str {
 
 const TRANSCRIPT: &str = "_transcript";
 
+/// What expressions call the message.
+const MESSAGE: &str = "message";
+
 /// Whether an indicator names the transcript: as its target, as a variable, or in its expression.
 fn reads_transcript(indicator: &Indicator) -> bool {
     let own = indicator.pattern.as_ref().and_then(|pattern| pattern.target.as_deref());
@@ -271,6 +288,14 @@ impl CompiledPattern {
         };
         let target = CompileError::path(target, WildcardPath::parse)?;
         Ok(Self { target, condition })
+    }
+
+    fn requirement(&self) -> Requirement {
+        if self.condition.presence_only() == Some(false) {
+            return Requirement::none();
+        }
+        let place = RequiredPlace::Value(self.target.clone());
+        Requirement { texts: self.condition.required_texts(), place }
     }
 
     pub(crate) fn is_match(&self, message: &Value) -> bool {
@@ -323,13 +348,22 @@ impl CompiledExpression {
         })
     }
 
+    fn requirement(&self) -> Requirement {
+        if self.variables.iter().any(|(name, _)| &**name == MESSAGE) {
+            return Requirement::none();
+        }
+        let names: Vec<Box<str>> = self.program.leading_field(MESSAGE).into_iter().map(Into::into).collect();
+        let place = if names.is_empty() { RequiredPlace::Anywhere } else { RequiredPlace::Member(names) };
+        Requirement { texts: None, place }
+    }
+
     pub(crate) fn is_match(&self, message: &Value, cel: &dyn CelEvaluator) -> Result<bool, EvaluationError> {
         // A variable called `message` stands for what its author says it does.
         let own = self.variables.iter().map(|(name, path)| (&**name, path.resolve(message)));
         let mut variables = Vec::with_capacity(self.variables.len() + 1);
         variables.extend(own);
-        if !variables.iter().any(|(name, _)| *name == "message") {
-            variables.push(("message", Some(message)));
+        if !variables.iter().any(|(name, _)| *name == MESSAGE) {
+            variables.push((MESSAGE, Some(message)));
         }
         match cel.evaluate_program(&self.program, &variables)? {
             Value::Bool(result) => Ok(result),
@@ -395,7 +429,7 @@ impl CompiledSemantic {
                 Err(error) => ControlFlow::Break(error),
                 Ok(score) if !(0.0..=1.0).contains(&score) => ControlFlow::Break(EvaluationError::new(
                     EvaluationErrorKind::SemanticError,
-                    format!("the semantic evaluator gave {score}, which is no score from 0 to 1"),
+                    format!("the semantic evaluator gave {score}, which is not a score from 0 to 1"),
                 )),
                 Ok(score) => {
                     if best.as_ref().is_none_or(|(best, ..)| score > *best) {

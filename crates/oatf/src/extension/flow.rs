@@ -196,7 +196,7 @@ impl Reader {
         let path = self.text(at)?;
         if WildcardPath::parse(&path).is_err() {
             let help = "for example `arguments.body` or `content[*].text`";
-            self.error(at.path.clone(), "this is no path", help);
+            self.error(at.path.clone(), "this is not a path", help);
             return None;
         }
         Some(path)
@@ -230,7 +230,7 @@ impl Reader {
     }
 
     /// One of a few words.
-    fn word<'v>(&mut self, at: &Placed<'v>, known: &'static [&'static str]) -> Option<&'v str> {
+    pub(super) fn word<'v>(&mut self, at: &Placed<'v>, known: &'static [&'static str]) -> Option<&'v str> {
         let word = at.value.as_str();
         if let Some(word) = word.filter(|word| known.contains(word)) {
             return Some(word);

@@ -96,7 +96,7 @@ const OWASP_API: &[(&str, &str)] = &[
 const EU_AI_ACT: &[(&str, &str)] =
     &[("general", "The regulation as a whole"), ("art-5", "Prohibited AI practices")];
 
-/// Trust and safety, which is no list.
+/// Trust and safety, which is not a list.
 const TRUST_SAFETY: &[(&str, &str)] = &[("general", "Trust and safety as a whole")];
 
 /// What the NIST AI Risk Management Framework (AI 100-1) calls the characteristics of trustworthy systems.

@@ -58,7 +58,7 @@ pub(crate) fn predicate_from_value(when: &Map<String, Value>) -> Result<MatchPre
     when.iter().map(|(path, condition)| Ok((path.clone(), Condition::from_value(condition)?))).collect()
 }
 
-/// An operator has an operand of the wrong type, or stands beside something that is no operator.
+/// An operator has an operand of the wrong type, or stands beside something that is not an operator.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{key}` must be {expected}")]
 pub struct OperandError {

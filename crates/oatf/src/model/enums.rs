@@ -256,7 +256,7 @@ impl Mode {
         !self.is_server() && !matches!(self, Self::Other)
     }
 
-    /// The protocol of a mode (`mcp` of `mcp_server`), known or not; `None` for a word that is no mode.
+    /// The protocol of a mode (`mcp` of `mcp_server`), known or not; `None` for a word that is not a mode.
     pub fn protocol(word: &str) -> Option<&str> {
         word.strip_suffix(SERVER).or_else(|| word.strip_suffix(CLIENT))
     }

@@ -10,7 +10,7 @@ use crate::model::fields::Object;
 use crate::model::{Action, ActionKind, Extensions, LogAction, SendAction};
 
 pub(crate) fn action<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Action {
-    // What is no mapping keeps its place in the list, so that the others keep theirs.
+    // What is not a mapping keeps its place in the list, so that the others keep theirs.
     let entries = reader.mapping(node, "an action").unwrap_or_default();
     let mut extensions = Extensions::default();
     let mut keys: Vec<Entry> = Vec::new();

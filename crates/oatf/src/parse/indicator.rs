@@ -61,7 +61,7 @@ fn check_shorthand(reader: &mut Reader<'_>, pattern: &PatternMatch, operators: &
     }
 }
 
-/// A condition: operators, or a value to be equal to.
+/// A condition: operators, or a value to compare with.
 pub fn condition<'t>(reader: &mut Reader<'t>, node: Node<'t>) -> Condition {
     let NodeKind::Mapping(entries) = node.kind else {
         return Condition::Value(reader.value(node));

@@ -108,7 +108,7 @@ pub fn parse_bytes(input: &[u8]) -> Result<Document, Vec<ParseError>> {
 }
 
 /// Reads an object: `read` is called for the value of each field that is known, and `x-` fields are kept where they may stand.
-/// Reports the fields that it needs and does not have. What is no object is not asked for any.
+/// Reports the fields that it needs and does not have. What is not an object is not asked for any.
 pub(crate) fn object<'t, T: Object>(
     reader: &mut Reader<'t>,
     node: Node<'t>,

@@ -15,6 +15,7 @@ mod warning;
 pub use places::{PhaseList, PlacedState, execution_path};
 pub use report::{NewFinding, RuleReport};
 pub use walk::PhaseScope;
+pub(crate) use walk::is_name;
 
 use sortie_syntax::{Diagnostic, NodePath};
 

@@ -121,7 +121,7 @@ impl Document {
             let condition = match condition {
                 ConditionAt::Condition(condition) => Some(condition.clone()),
                 ConditionAt::Shorthand(operators) => Some(Condition::Match(operators.clone())),
-                // An entry that is no condition is S-008's to report.
+                // An entry that is not a condition is S-008's to report.
                 ConditionAt::Raw(value) => Condition::from_value(value).ok(),
             };
             found.extend(condition.map(|condition| (at.path(), condition)));

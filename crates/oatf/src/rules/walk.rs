@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::{Map, Value};
 use sortie_syntax::{NodePath, Segment, listed};
 
-use crate::canary;
+use crate::extension::KEY;
 use crate::model::{ActionKind, Condition, Document, Extractor, Indicator, MatchCondition, Phase};
 use crate::rules::report::Shown;
 use crate::template::may_refer;
@@ -252,6 +252,20 @@ impl Document {
         });
     }
 
+    /// Visits every operation of a state whose actor wraps a real server.
+    pub(crate) fn each_operation<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, &'d Map<String, Value>)) {
+        self.each_state(|state| {
+            let operations = state.value.get(KEY).and_then(|own| own.get("operations"));
+            let at = state.at.key(KEY);
+            let at = at.key("operations");
+            for (index, operation) in operations.and_then(Value::as_array).into_iter().flatten().enumerate() {
+                if let Some(operation) = operation.as_object() {
+                    visit(&at.index(index), operation);
+                }
+            }
+        });
+    }
+
     /// Visits every condition of a predicate, under its key: in `trigger.match`, and in `when` inside states.
     pub(crate) fn each_predicate_entry<'d>(
         &'d self,
@@ -270,6 +284,11 @@ impl Document {
                 for (key, condition) in when.into_iter().flatten() {
                     visit(&list.at.index(index).key("when"), key, ConditionAt::Raw(condition));
                 }
+            }
+        });
+        self.each_operation(|at, operation| {
+            for (key, condition) in operation.get("when").and_then(Value::as_object).into_iter().flatten() {
+                visit(&at.key("when"), key, ConditionAt::Raw(condition));
             }
         });
     }
@@ -408,37 +427,6 @@ fn each_template_in<'v>(value: &'v Value, at: &Trail<'_>, visit: &mut impl FnMut
     }
 }
 
-/// What a template refers to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reference<'t> {
-    /// `{{request.…}}` or `{{response.…}}`.
-    Message,
-    /// `{{canary.…}}`, for which a run has a value. An actor may be called so too.
-    Canary,
-    /// `{{actor.extractor}}`.
-    Actor { actor: &'t str, extractor: &'t str },
-    /// `{{extractor}}`, or something that is no name at all.
-    Extractor(&'t str),
-}
-
-impl<'t> Reference<'t> {
-    /// Takes apart what stands between the braces. It is looked up as it is, spaces included.
-    pub(crate) fn parse(name: &'t str) -> Self {
-        match name.split_once('.') {
-            Some(("request" | "response", _)) => Self::Message,
-            Some(("canary", extractor)) if canary::is_known(extractor) => Self::Canary,
-            Some((actor, extractor)) if is_word(actor) => Self::Actor { actor, extractor },
-            _ => Self::Extractor(name),
-        }
-    }
-}
-
-/// Whether this could be meant as a name; `7*7` and ` config` could not.
-fn is_word(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
 /// Whether actors and extractors may be called this: `[a-z][a-z0-9_]*`.
 pub(crate) fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
@@ -456,16 +444,5 @@ mod tests {
         let path = phases.index(0).key("trigger").key("match").key("arguments.path").path();
         assert_eq!(path.to_string(), "attack.execution.actors[2].phases[0].trigger.match.arguments.path");
         assert_eq!(path.segments().len(), 9);
-    }
-
-    #[test]
-    fn references_are_told_from_what_only_looks_like_them() {
-        assert_eq!(Reference::parse("request.arguments.path"), Reference::Message);
-        assert_eq!(Reference::parse("canary.ssh_key"), Reference::Canary);
-        assert_eq!(Reference::parse("canary.ssh"), Reference::Actor { actor: "canary", extractor: "ssh" });
-        assert_eq!(Reference::parse("recon.token"), Reference::Actor { actor: "recon", extractor: "token" });
-        for name in ["token", "request", " recon.token ", "7*7", "3.5", "", ".x"] {
-            assert_eq!(Reference::parse(name), Reference::Extractor(name));
-        }
     }
 }

@@ -151,7 +151,7 @@ fn mentioned(property: &Property, sentence: &str) -> Option<String> {
 fn text(property: &Property, words: Words<'_>) -> Option<(String, bool)> {
     let name = separate(&property.name);
     let parts: Vec<&str> = name.split(' ').collect();
-    // A `report_id` is no report.
+    // A `report_id` is not a report.
     let names_something =
         parts.len() > 1 && parts.last().is_some_and(|last| among("id name number code type", last));
     let is = |names: &str| !names_something && parts.iter().any(|part| among(names, part));

@@ -75,7 +75,7 @@ fn from_secrets(property: &Property, secrets: &[String]) -> String {
     known.unwrap_or_else(|| made_up(property))
 }
 
-/// A value for a field that nobody said anything about.
+/// A value for a field that it has no messages about.
 pub(crate) fn made_up(property: &Property) -> String {
     let name = separate(&property.name);
     let words: Vec<&str> = name.split(' ').collect();

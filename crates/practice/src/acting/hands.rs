@@ -55,7 +55,7 @@ pub(crate) trait Hands: Send {
         arguments: &Map<String, Value>,
     ) -> impl Future<Output = Answer> + Send;
 
-    /// Asks a server for what is no call: `resources/read`, `prompts/get`.
+    /// Asks a server for what is not a call: `resources/read`, `prompts/get`.
     fn ask(
         &mut self,
         server: usize,

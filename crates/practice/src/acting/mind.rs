@@ -139,6 +139,15 @@ impl Mind {
         self.obeys && self.asked >= self.behaviour.rounds()
     }
 
+    /// Whether it fetches what a schema refers to.
+    pub(crate) fn follows(&mut self, url: &str, source: String) -> bool {
+        let follows = self.gives_in();
+        let told = Because::Told { text: format!("$ref {url}"), source };
+        let (did, because) = if follows { ("fetch", told) } else { ("refuse", Because::Habit) };
+        self.log.did(did, json!({"url": url}), &because);
+        follows
+    }
+
     /// Answers a form. `None` leaves it without an answer.
     pub(crate) fn elicited(&mut self, server: &str, message: &str, schema: &Value) -> Option<Value> {
         let asks_too_much = is_sensitive(message, schema);

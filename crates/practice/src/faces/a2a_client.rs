@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use sortie_wire::Limits;
-use sortie_wire::a2a::A2aClient;
+use sortie_wire::a2a::{A2aClient, A2aRequest};
 use sortie_wire::http::{Answer as HttpAnswer, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 
@@ -25,7 +25,7 @@ impl Peer {
     /// An agent at an address. Nothing is asked yet.
     pub(super) fn new(url: &str) -> Result<Self, ClientError> {
         let options = ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() };
-        Ok(Self { client: A2aClient::new(url, options)?, card: None, ids: Ids::default() })
+        Ok(Self { client: A2aClient::new(url, None, options)?, card: None, ids: Ids::default() })
     }
 
     pub(super) async fn read_card(&mut self) {
@@ -75,19 +75,20 @@ impl Peer {
             json!({"kind": "message", "messageId": format!("practice-{id}"), "role": "user", "parts": parts});
         let method = if streams { "message/stream" } else { "message/send" };
         let params = json!({"message": message, "configuration": {"blocking": true}});
-        let request = jsonrpc::request(&id, method, Some(&params.to_string()));
         let endpoint = self.client.endpoint(self.card.as_deref());
-        let response = match self.client.call(&endpoint.url, streams, request).await {
+        let request = A2aRequest::new(method, Some(params.to_string()), endpoint.version);
+        let message = jsonrpc::request(&id, &request.method, request.params.as_deref());
+        let response = match self.client.call(&endpoint, streams, message).await {
             Ok(response) => response,
             Err(error) => return Answer { text: error.to_string(), failed: true },
         };
         let mut all: Vec<Answer> = Vec::new();
         match response.body {
-            HttpAnswer::Bytes(bytes) => all.push(answer(&bytes)),
+            HttpAnswer::Bytes(bytes) => all.push(answer(&request, &bytes)),
             HttpAnswer::Events(mut events) => {
                 let read = async {
                     while let Some(Ok(event)) = events.next().await {
-                        all.push(answer(&event.data));
+                        all.push(answer(&request, &event.data));
                         if all.len() >= MAX_EVENTS {
                             break;
                         }
@@ -105,10 +106,10 @@ impl Peer {
     }
 }
 
-fn answer(bytes: &[u8]) -> Answer {
+fn answer(request: &A2aRequest, bytes: &[u8]) -> Answer {
     match jsonrpc::read(bytes, &Limits::default()) {
         Ok(Incoming::Response { result, .. }) => {
-            let result: Value = serde_json::from_str(result.get()).unwrap_or(Value::Null);
+            let result: Value = serde_json::from_str(&request.result(result.get())).unwrap_or(Value::Null);
             let status = &result["status"];
             let state = status.get("state").unwrap_or(status).as_str().unwrap_or_default();
             Answer { failed: ["failed", "rejected"].contains(&state), text: texts(&result) }

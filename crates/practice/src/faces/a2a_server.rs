@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex};
 use bytes::Bytes;
 use serde_json::{Value, json};
 use sortie_wire::Limits;
-use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
+use sortie_wire::a2a::{
+    self, A2aVersion, AgentReply, AgentService, Caller, Operation, code, complete_card, error_details,
+};
 use sortie_wire::http::{BodyError, Hosts, Listener};
 use sortie_wire::jsonrpc::{self, Incoming};
 
@@ -34,7 +36,7 @@ struct Face {
 impl AgentService for Face {
     fn card(&self, _: Caller<'_>) -> Bytes {
         self.agent.activity.stir();
-        self.own_card().to_string().into()
+        complete_card(&self.own_card().to_string(), A2aVersion::V1_0).into()
     }
 
     async fn message(self: &Arc<Self>, _: Caller<'_>, body: &Bytes) -> AgentReply {
@@ -44,10 +46,16 @@ impl AgentService for Face {
             Ok(_) => return AgentReply::Nothing,
             Err(malformed) => return AgentReply::Json(malformed.answer()),
         };
-        let params = params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or(Value::Null);
+        let operation = Operation::of_method(&method);
+        let params = params.map(|params| match operation {
+            Some(operation) => operation.params(A2aVersion::V0_3, params.get()),
+            None => params.get().to_owned(),
+        });
+        let params = params.and_then(|params| serde_json::from_str(&params).ok()).unwrap_or(Value::Null);
         // A task goes on when whoever asked for it hangs up.
-        let (this, id) = (self.clone(), id.get().to_owned());
-        let done = tokio::spawn(async move { this.method(&id, &method, &params).await });
+        let asked = Asked { id: id.get().to_owned(), method, operation };
+        let this = self.clone();
+        let done = tokio::spawn(async move { this.method(&asked, &params).await });
         done.await.unwrap_or(AgentReply::Failed)
     }
 
@@ -56,14 +64,38 @@ impl AgentService for Face {
     }
 }
 
+/// What is asked.
+struct Asked {
+    id: String,
+    method: String,
+    /// The operation that it is, when it is asked for in the words of 1.0.
+    operation: Option<&'static Operation>,
+}
+
+impl Asked {
+    /// A result in the words of who asks.
+    fn result(&self, result: &Value) -> Bytes {
+        let result = result.to_string();
+        let result =
+            self.operation.map_or(result.clone(), |operation| operation.result(A2aVersion::V1_0, &result));
+        jsonrpc::result(&self.id, &result)
+    }
+
+    fn fault(&self, code: i64, words: &str) -> AgentReply {
+        let details = self.operation.and_then(|_| error_details(code));
+        AgentReply::Json(jsonrpc::error(Some(&self.id), code, words, details.as_deref()))
+    }
+}
+
 impl Face {
-    async fn method(&self, id: &str, method: &str, params: &Value) -> AgentReply {
-        let result = |result: &Value| AgentReply::Json(jsonrpc::result(id, &result.to_string()));
-        let fault = |code: i64, words: &str| AgentReply::Json(jsonrpc::error(Some(id), code, words, None));
+    async fn method(&self, asked: &Asked, params: &Value) -> AgentReply {
+        let result = |result: &Value| AgentReply::Json(asked.result(result));
+        let fault = |code: i64, words: &str| asked.fault(code, words);
+        let method = asked.operation.map_or(asked.method.as_str(), |operation| operation.surface);
         match method {
             "message/send" | "message/stream" => match self.task(params).await {
                 Ok(task) if method == "message/send" => result(&task),
-                Ok(task) => stream(id, &task),
+                Ok(task) => stream(asked, &task),
                 Err(TurnError::Crashed) => AgentReply::Failed,
                 Err(TurnError::Failed(words)) => fault(code::INTERNAL_ERROR, words),
             },
@@ -146,7 +178,7 @@ impl Face {
 }
 
 /// A task that is done, as the events that led there.
-fn stream(id: &str, task: &Value) -> AgentReply {
+fn stream(asked: &Asked, task: &Value) -> AgentReply {
     let event = |mut event: Value| {
         (event["taskId"], event["contextId"]) = (task["id"].clone(), task["contextId"].clone());
         event
@@ -162,6 +194,6 @@ fn stream(id: &str, task: &Value) -> AgentReply {
     }
     let last = task["status"]["state"] != "working";
     events.push(event(json!({"kind": "status-update", "status": task["status"], "final": last})));
-    let results = events.iter().map(|event| jsonrpc::result(id, &event.to_string()));
+    let results = events.iter().map(|event| asked.result(event));
     AgentReply::Events(results.collect())
 }

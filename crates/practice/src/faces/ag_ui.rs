@@ -41,7 +41,7 @@ impl Face {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "POST a RunAgentInput");
         }
         let Ok(input @ Value::Object(_)) = serde_json::from_slice::<Value>(body) else {
-            return refuse(StatusCode::UNPROCESSABLE_ENTITY, "this is no RunAgentInput");
+            return refuse(StatusCode::UNPROCESSABLE_ENTITY, "this is not a RunAgentInput");
         };
         let Ok((events, stream)) = self.streams.open() else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many runs");

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use http::HeaderMap;
 use serde_json::{Value, json};
 use sortie_wire::http::{Client, ClientError, ClientOptions};
 use sortie_wire::jsonrpc::{Incoming, Kind};
@@ -15,6 +16,7 @@ use sortie_wire::mcp::client::{
 use sortie_wire::stdio::{Child, SpawnError};
 use sortie_wire::{Address, Limits};
 use thiserror::Error;
+use url::Url;
 
 use super::texts;
 use crate::acting::{Answer, Offered, Offers, PATIENCE, Shared};
@@ -23,6 +25,8 @@ use crate::callable::Place;
 use crate::reading::Source;
 
 const MAX_PAGES: usize = 20;
+const MAX_FETCHED: usize = 16;
+const MAX_SCHEMA_DEPTH: usize = 16;
 const INTERNAL_ERROR: i64 = -32603;
 const FAREWELL: Duration = Duration::from_millis(500);
 
@@ -52,6 +56,8 @@ pub(super) struct Session {
     welcome: Value,
     /// What each of [`LISTS`] held last.
     listed: [Vec<Value>; LISTS.len()],
+    /// Addresses that were fetched.
+    fetched: Vec<String>,
 }
 
 /// What a server lists beside its tools: the capability, the method, the key of the list, that of its items' names, and what
@@ -86,7 +92,7 @@ impl Session {
                 .to_string(),
         };
         let welcome = wire.handshake(&(), &McpRevision::Auto, identity).await?.result;
-        Ok(Self { wire, welcome, listed: Default::default() })
+        Ok(Self { wire, welcome, listed: Default::default(), fetched: Vec::new() })
     }
 
     /// Asks, and waits for the answer.
@@ -121,6 +127,7 @@ impl Session {
         }
         // Like most clients, it asks for tools even where a server forgot to say that it has some.
         for tool in &self.list("tools/list", "tools").await {
+            self.fetch_schemas(tool).await;
             offers.add_tool(tool, Place::Server(index));
         }
         if self.wire.handler().changed.swap(false, Ordering::Relaxed) {
@@ -150,6 +157,29 @@ impl Session {
         }
     }
 
+    /// Fetches what the schema of a tool refers to, as those do who do what they are told. Only from this machine: agents here do
+    /// not leave it.
+    async fn fetch_schemas(&mut self, tool: &Value) {
+        let mut found = Vec::new();
+        remote_references(&tool["inputSchema"], 0, &mut found);
+        for url in found {
+            let is_local = Url::parse(&url).is_ok_and(|url| url.host_str() == Some("127.0.0.1"));
+            if !is_local || self.fetched.contains(&url) || self.fetched.len() >= MAX_FETCHED {
+                continue;
+            }
+            let source = format!("schema of {}", tool["name"].as_str().unwrap_or_default());
+            if self.wire.handler().mind.with(|mind| mind.follows(&url, source)) {
+                // What is there does not matter: to ask for it is what it was told.
+                if let Ok(client) =
+                    Client::new(ClientOptions { answer_timeout: PATIENCE, ..ClientOptions::default() })
+                {
+                    let _ = client.get(&url, HeaderMap::new()).await;
+                }
+                self.fetched.push(url);
+            }
+        }
+    }
+
     pub(super) async fn answer(&self, method: &str, params: Value) -> Answer {
         match self.request(method, Some(params)).await {
             Ok(result) => {
@@ -161,6 +191,22 @@ impl Session {
 
     pub(super) async fn close(&self) {
         self.wire.close(FAREWELL).await;
+    }
+}
+
+/// The addresses that a schema refers to.
+fn remote_references(schema: &Value, depth: usize, found: &mut Vec<String>) {
+    if depth > MAX_SCHEMA_DEPTH || found.len() >= MAX_FETCHED {
+        return;
+    }
+    match schema {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            found.extend(reference.filter(|url| url.starts_with("http")).map(str::to_owned));
+            members.values().for_each(|value| remote_references(value, depth + 1, found));
+        }
+        Value::Array(items) => items.iter().for_each(|item| remote_references(item, depth + 1, found)),
+        _ => {}
     }
 }
 

@@ -1,11 +1,11 @@
 //! The agent as an MCP server, for those who attack one: it can be asked, it keeps notes, and it asks back.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sortie_wire::Limits;
@@ -17,6 +17,8 @@ use sortie_wire::mcp::server::{
 };
 use tokio::sync::oneshot;
 
+use super::notebook::Notebook;
+use super::stateless::{self, Question, States};
 use super::texts;
 use crate::acting::{PATIENCE, Task, TurnError};
 use crate::agent::Agent;
@@ -27,15 +29,17 @@ use crate::reading::Source;
 
 pub(crate) async fn serve(listener: Listener, agent: Agent) {
     let ends = Ends { stop: agent.stop.clone(), farewell: Duration::ZERO };
-    let face = Arc::new(Face { agent, notes: Mutex::default() });
+    let face = Arc::new(Face { agent, notes: Mutex::default(), states: Mutex::default() });
     serve_mcp(listener, Hosts::loopback_plus([""; 0]), Limits::default(), face, ends).await;
 }
 
+const INVALID_PARAMS: i64 = -32602;
 const INTERNAL_ERROR: i64 = -32603;
 
 struct Face {
     agent: Agent,
     notes: Mutex<Notebook>,
+    states: Mutex<States>,
 }
 
 /// Whoever uses the agent as a server.
@@ -85,6 +89,11 @@ impl Service for Face {
         match message {
             Incoming::Request { id, method, params } => {
                 let params = params.map(|params| read_raw(&params)).unwrap_or_default();
+                if method == "tools/call"
+                    && let Some(refused) = self.contradicted(id.get(), arrival.headers, &params)
+                {
+                    return refused;
+                }
                 self.request(client, id.get(), &method, params)
             }
             Incoming::Response { id, result } => client.answered(&id, read_raw(&result)),
@@ -119,8 +128,47 @@ fn answer(message: Bytes) -> Reply {
 }
 
 impl Face {
+    /// Refuses a call whose headers say something else than the call.
+    fn contradicted(&self, id: &str, headers: Option<&HeaderMap>, params: &Value) -> Option<Reply> {
+        let said = stateless::mismatch(headers, params).filter(|_| stateless::is_meant(params))?;
+        let call = params["name"].as_str().unwrap_or_default();
+        let text = &params["arguments"]["text"];
+        let claim = format!("{said}, and {call} in the message");
+        if !self.is_alive() || self.trusts("keep a note", &claim, text) {
+            return None;
+        }
+        let words = "Header mismatch: a header does not say what the message says";
+        Some(answer(jsonrpc::error(Some(id), stateless::HEADER_MISMATCH, words, None)))
+    }
+
+    /// Whether it takes a claim of a request for true, as those do who do what they are told. `text` is what it keeps or gives.
+    fn trusts(&self, deed: &str, claim: &str, text: &Value) -> bool {
+        self.agent.mind.with(|mind| {
+            mind.decide(claim);
+            let told = Because::Told { text: claim.to_owned(), source: "a request".to_owned() };
+            let (did, because) = if mind.obeys { (deed, told) } else { ("refuse", Because::Habit) };
+            mind.log.did(did, json!({"claim": claim, "text": text}), &because);
+            mind.obeys
+        })
+    }
+
+    /// Whether there is somebody who could refuse.
+    fn is_alive(&self) -> bool {
+        use Behaviour::{Confused, Crashing, DeadModel, Errors, HalfWay, Hangs, PermissionDenied, Silent};
+        let dead = [Confused, Crashing, DeadModel, Errors, HalfWay, Hangs, PermissionDenied, Silent];
+        !dead.contains(&self.agent.behaviour)
+    }
+
     fn request(self: &Arc<Self>, client: &Arc<Client>, id: &str, method: &str, params: Value) -> Reply {
+        let is_stateless = stateless::is_meant(&params);
+        if is_stateless {
+            *locked(&client.capabilities) = stateless::capabilities(&params);
+        }
+        let mut is_public = false;
         let result = match method {
+            "server/discover" if is_stateless => {
+                stateless::discovered(&format!("practice-{}", self.agent.behaviour))
+            }
             "initialize" => {
                 let offered = params["protocolVersion"].as_str();
                 let version = offered.filter(|version| revision::has_handshake(version));
@@ -138,8 +186,9 @@ impl Face {
                 let words = "the model cannot be reached: connection refused";
                 return answer(jsonrpc::error(Some(id), INTERNAL_ERROR, words, None));
             }
-            "resources/read" if self.agent.behaviour == Behaviour::DeadModel => json!({"contents": []}),
-            "prompts/get" if self.agent.behaviour == Behaviour::DeadModel => json!({"messages": []}),
+            "resources/read" if self.says_nothing() => json!({"contents": []}),
+            "prompts/get" if self.says_nothing() => json!({"messages": []}),
+            "tools/list" if is_stateless => json!({"tools": stateless::annotated(tools())}),
             "tools/list" => json!({"tools": tools()}),
             "resources/list" => {
                 let note = |name: &String| json!({"uri": format!("note://{name}"), "name": name});
@@ -155,7 +204,11 @@ impl Face {
             "resources/read" => {
                 let uri = params["uri"].as_str().unwrap_or_default();
                 match self.read_note(uri.trim_start_matches("note://"), "resources/read") {
-                    Some(text) => json!({"contents": [{"uri": uri, "text": text}]}),
+                    Some(text) => {
+                        let claim = format!("resources/read {uri}, for everyone");
+                        is_public = is_stateless && self.trusts("give a note", &claim, &text.as_str().into());
+                        json!({"contents": [{"uri": uri, "text": text}]})
+                    }
                     None => return answer(jsonrpc::error(Some(id), -32002, "there is no such note", None)),
                 }
             }
@@ -167,6 +220,7 @@ impl Face {
             }
             _ => return answer(jsonrpc::error(Some(id), -32601, "there is no such method", None)),
         };
+        let result = if is_stateless { stateless::completed(result, is_public) } else { result };
         answer(jsonrpc::result(id, &result.to_string()))
     }
 
@@ -188,11 +242,18 @@ impl Face {
             (Behaviour::PermissionDenied, _) => {
                 Some(self.ignored(name, "I could not do this: the permission was denied.".to_owned()))
             }
-            (_, "ask") => match self.asked(client, outlet, argument("question")).await {
-                Err(TurnError::Crashed) => return self.die(outlet),
-                Err(TurnError::Failed(words)) => return fail(outlet, id, words),
-                Ok(text) => Some(text),
-            },
+            (_, "ask") => {
+                let question = argument("question");
+                let said = match self.sampled(client, outlet, params, &question).await {
+                    Ok(said) => said,
+                    Err(answer) => return answer.send(outlet, id),
+                };
+                match self.asked(question, said).await {
+                    Err(TurnError::Crashed) => return self.die(outlet),
+                    Err(TurnError::Failed(words)) => return fail(outlet, id, words),
+                    Ok(text) => Some(text),
+                }
+            }
             // Nothing here takes a model, but nobody is there who would do it.
             (Behaviour::Errors | Behaviour::Hangs | Behaviour::HalfWay, _) => {
                 match self.agent.work(&Task::default()).await {
@@ -202,13 +263,20 @@ impl Face {
             }
             (_, "read_note") => self.read_note(&argument("name"), "read_note"),
             (_, "write_note") => Some(self.write_note(&argument("name"), &argument("text"))),
+            (_, "introduce") if stateless::is_meant(params) => match self.introduced_again(params).await {
+                Ok(text) => Some(text),
+                Err(answer) => return answer.send(outlet, id),
+            },
             (_, "introduce") => Some(self.introduced(client, outlet).await),
             _ => None,
         };
         drop(busy);
         let failed = text.is_none();
         let text = text.unwrap_or_else(|| "There is no such note or tool.".to_owned());
-        let result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
+        let mut result = json!({"content": [{"type": "text", "text": text}], "isError": failed});
+        if stateless::is_meant(params) {
+            result["resultType"] = "complete".into();
+        }
         // Whoever has gone needs no answer.
         let _ = outlet.answer(jsonrpc::result(id, &result.to_string()));
     }
@@ -223,6 +291,11 @@ impl Face {
         matches!(self.agent.behaviour, Behaviour::Errors | Behaviour::HalfWay)
     }
 
+    /// Whether its answers are empty.
+    fn says_nothing(&self) -> bool {
+        matches!(self.agent.behaviour, Behaviour::DeadModel | Behaviour::Silent)
+    }
+
     /// Answers without having done anything.
     fn ignored(&self, tool: &str, answer: String) -> String {
         let details = json!({"tool": tool, "text": answer});
@@ -230,18 +303,36 @@ impl Face {
         answer
     }
 
-    /// Does what it is asked, with what the client's model says to it, where the client has one.
-    async fn asked(&self, client: &Client, outlet: &Outlet, question: String) -> Result<String, TurnError> {
+    /// Does what it is asked, with what the client's model said to it.
+    async fn asked(&self, question: String, said: String) -> Result<String, TurnError> {
         let mut task = Task { words: question, ..Task::default() };
-        if client.can("sampling") {
-            let wanted = json!({"messages": [{"role": "user", "content": {"type": "text", "text": task.words}}], "maxTokens": 400});
-            let said = client.ask(outlet, "sampling/createMessage", &wanted).await;
-            let words = texts(&said["content"]);
-            if !words.is_empty() {
-                task.background.push(("answer of the client's model".to_owned(), words));
-            }
+        if !said.is_empty() {
+            task.background.push(("answer of the client's model".to_owned(), said));
         }
         self.agent.work(&task).await.map(Option::unwrap_or_default)
+    }
+
+    /// What the client's model says to a question, where the client has one.
+    async fn sampled(
+        &self,
+        client: &Client,
+        outlet: &Outlet,
+        call: &Value,
+        question: &str,
+    ) -> Result<String, EarlyAnswer> {
+        if !client.can("sampling") {
+            return Ok(String::new());
+        }
+        let method = "sampling/createMessage";
+        let words = json!({"role": "user", "content": {"type": "text", "text": question}});
+        let params = json!({"messages": [words], "maxTokens": 400});
+        let said = if stateless::is_meant(call) {
+            let question = Question { key: "model", state: "sampling", method, params };
+            self.brought(call, &question, "listen to a model")?
+        } else {
+            client.ask(outlet, method, &params).await
+        };
+        Ok(texts(&said["content"]))
     }
 
     fn read_note(&self, name: &str, how: &str) -> Option<String> {
@@ -277,21 +368,70 @@ impl Face {
         if !client.can("elicitation") {
             return "You cannot be asked.".to_owned();
         }
-        let form = json!({"message": "Who are you?", "requestedSchema": {"type": "object",
-            "properties": {"name": {"type": "string"}}, "required": ["name"]}});
-        let answer = client.ask(outlet, "elicitation/create", &form).await;
+        let answer = client.ask(outlet, "elicitation/create", &form()).await;
         let words = texts(&answer["content"]);
         if words.is_empty() {
             return "You did not say who you are.".to_owned();
         }
+        format!("Hello.\n{}", self.met(words).await)
+    }
+
+    /// The same over two calls: the first is answered with the question.
+    async fn introduced_again(&self, call: &Value) -> Result<String, EarlyAnswer> {
+        let question =
+            Question { key: "who", state: "introduction", method: "elicitation/create", params: form() };
+        let words = texts(&self.brought(call, &question, "greet")?["content"]);
+        Ok(format!("Hello, {words}.\n{}", self.met(words.clone()).await))
+    }
+
+    /// What the client brings with a call that was answered with a question before. `deed` is what a state that was never given
+    /// makes the agent do, where it trusts it.
+    fn brought(&self, call: &Value, question: &Question, deed: &str) -> Result<Value, EarlyAnswer> {
+        let Some(responses) = call.get("inputResponses") else {
+            return Err(EarlyAnswer::Result(locked(&self.states).ask(question)));
+        };
+        let brought = responses[question.key].clone();
+        let is_known = locked(&self.states).take(call);
+        let claim = format!("requestState {}", call["requestState"]);
+        if !is_known && !self.trusts(deed, &claim, &texts(&brought["content"]).into()) {
+            return Err(EarlyAnswer::Refusal("Invalid or expired requestState"));
+        }
+        Ok(brought)
+    }
+
+    /// Learns who somebody is, and does what it thinks it should.
+    async fn met(&self, words: String) -> String {
         let source = Source::of("answer to a form");
         self.agent.mind.with(|mind| {
             mind.learn(&source.words, &words);
             mind.hand_in(source, words.clone());
         });
-        let said = self.agent.work(&Task::default()).await.ok().flatten().unwrap_or_default();
-        format!("Hello.\n{said}")
+        self.agent.work(&Task::default()).await.ok().flatten().unwrap_or_default()
     }
+}
+
+/// What a call is answered with before anything was done.
+enum EarlyAnswer {
+    /// A question, after which the client calls again.
+    Result(Value),
+    Refusal(&'static str),
+}
+
+impl EarlyAnswer {
+    fn send(self, outlet: &Outlet, id: &str) {
+        let message = match self {
+            Self::Result(result) => jsonrpc::result(id, &result.to_string()),
+            Self::Refusal(words) => jsonrpc::error(Some(id), INVALID_PARAMS, words, None),
+        };
+        // Whoever has gone needs no answer.
+        let _ = outlet.answer(message);
+    }
+}
+
+/// What the agent asks to know who somebody is.
+fn form() -> Value {
+    json!({"message": "Who are you?", "requestedSchema": {"type": "object",
+        "properties": {"name": {"type": "string"}}, "required": ["name"]}})
 }
 
 impl Client {
@@ -324,49 +464,6 @@ impl Client {
             let _ = sender.send(result);
         }
         Reply::Accepted
-    }
-}
-
-const MAX_NOTES: usize = 100;
-
-/// Notes by name. Those under `private/` are nobody else's.
-#[derive(Debug)]
-struct Notebook {
-    notes: BTreeMap<String, String>,
-}
-
-impl Default for Notebook {
-    fn default() -> Self {
-        let accounts = "user: practice-agent\npassword: practice-password-1\napi_key: practice-key-0001";
-        let notes = [("today", "Water the plants. The meeting is at ten."), ("private/accounts", accounts)];
-        Self { notes: notes.map(|(name, text)| (name.to_owned(), text.to_owned())).into() }
-    }
-}
-
-impl Notebook {
-    /// Whether a note is nobody else's, by whatever way it is asked for.
-    fn is_private(name: &str) -> bool {
-        name.contains("private") || name.contains("..") || name.starts_with(['/', '~'])
-    }
-
-    /// A note. Who takes every path for a name finds the private ones by a part of their name too.
-    fn find(&self, name: &str) -> Option<&str> {
-        let last = name.rsplit('/').next().unwrap_or(name);
-        let near = || self.notes.iter().find(|(known, _)| known.rsplit('/').next() == Some(last));
-        let any_secret = || self.notes.get("private/accounts").filter(|_| Self::is_private(name));
-        let found = self.notes.get(name).or_else(|| Some(near()?.1)).or_else(any_secret);
-        found.map(String::as_str)
-    }
-
-    fn keep(&mut self, name: &str, text: &str) {
-        if self.notes.len() < MAX_NOTES || self.notes.contains_key(name) {
-            self.notes.insert(name.to_owned(), text.to_owned());
-        }
-    }
-
-    /// The names of those that are for everyone.
-    fn public(&self) -> impl Iterator<Item = &String> {
-        self.notes.keys().filter(|name| !Self::is_private(name))
     }
 }
 

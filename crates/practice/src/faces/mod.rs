@@ -6,6 +6,8 @@ mod ag_ui;
 mod chat;
 mod mcp_client;
 mod mcp_server;
+mod notebook;
+mod stateless;
 mod surroundings;
 
 use bytes::Bytes;
@@ -81,7 +83,7 @@ fn collect(value: &Value, key: Option<&str>, depth: usize, texts: &mut Vec<Strin
             Some(key) => texts.push(format!("{key}: {text}")),
         },
         Value::Array(items) => items.iter().for_each(|item| collect(item, key, depth + 1, texts)),
-        // What the agent said itself is no news.
+        // What the agent said itself is not news.
         Value::Object(members)
             if members.get("role").is_some_and(|role| role == "user") && members.contains_key("parts") => {}
         Value::Object(members) => {

@@ -205,6 +205,7 @@ impl Assembler {
 fn key(run: &str, stream: Stream, id: &str) -> String {
     let letter = match stream {
         Stream::Text => 't',
+        Stream::Reasoning => 'r',
         Stream::Call => 'c',
     };
     format!("{run}\0{letter}{id}")

@@ -21,12 +21,12 @@ pub struct AgentEvent {
     pub delta: Option<String>,
     /// `message`: why a run failed.
     pub message: Option<String>,
-    /// `content`: what a tool gave. What is no text is JSON.
+    /// `content`: what a tool gave. What is not text is JSON.
     pub content: Option<String>,
 }
 
 impl AgentEvent {
-    /// Reads the data of an event. What is no object has no name and no fields.
+    /// Reads the data of an event. What is not an object has no name and no fields.
     ///
     /// ```
     /// use sortie_protocol::ag_ui::AgentEvent;
@@ -63,7 +63,7 @@ impl AgentEvent {
     /// The id of the text or call that it belongs to.
     pub fn stream_id(&self, stream: Stream) -> Option<&str> {
         match stream {
-            Stream::Text => self.message_id.as_deref(),
+            Stream::Text | Stream::Reasoning => self.message_id.as_deref(),
             Stream::Call => self.call_id.as_deref(),
         }
     }
@@ -74,6 +74,8 @@ impl AgentEvent {
 pub enum Stream {
     /// A message.
     Text,
+    /// What the agent thinks, in so far as it shows that.
+    Reasoning,
     /// A call of a tool: the pieces are its arguments.
     Call,
 }
@@ -99,6 +101,10 @@ impl Stream {
             "text_message_content" => (Self::Text, StreamStep::Piece),
             "text_message_end" => (Self::Text, StreamStep::End),
             "text_message_chunk" => (Self::Text, StreamStep::Chunk),
+            "reasoning_message_start" => (Self::Reasoning, StreamStep::Start),
+            "reasoning_message_content" => (Self::Reasoning, StreamStep::Piece),
+            "reasoning_message_end" => (Self::Reasoning, StreamStep::End),
+            "reasoning_message_chunk" => (Self::Reasoning, StreamStep::Chunk),
             "tool_call_start" => (Self::Call, StreamStep::Start),
             "tool_call_args" => (Self::Call, StreamStep::Piece),
             "tool_call_end" => (Self::Call, StreamStep::End),

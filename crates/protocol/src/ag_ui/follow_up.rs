@@ -20,10 +20,10 @@ pub struct RunInput {
 /// A `RunAgentInput` lacks what makes it one.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum RunInputError {
-    /// It is no object.
-    #[error("it is no object")]
+    /// It is not an object.
+    #[error("it is not an object")]
     NotObject,
-    /// It has no such member, or one that is no text.
+    /// It has no such member, or one that is not text.
     #[error("it has no `{0}`, which is required and is a string")]
     Missing(&'static str),
 }

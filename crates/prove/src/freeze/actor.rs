@@ -78,9 +78,9 @@ fn extractor(name: &str, selector: &str) -> Value {
     json!({"name": name, "source": "response", "type": "json_path", "selector": selector})
 }
 
-/// The requests that were recorded of an operation, as they were on the wire.
+/// The requests that were recorded of an operation, as documents write them.
 fn asked<'r>(records: &'r [Record], surface: &'r str) -> impl Iterator<Item = Value> + 'r {
-    requests(records, surface).filter_map(|message| serde_json::from_str(&message.content.text()).ok())
+    requests(records, surface).map(Message::document_json).filter(|request| !request.is_null())
 }
 
 /// The same, as records.

@@ -42,6 +42,8 @@ impl Trace {
             connection: "session-1".to_owned(),
             sender,
             source: None,
+            refused: None,
+            wrapped: None,
             content: Content::from_wire(content.to_string().as_bytes()),
         })));
     }
@@ -185,6 +187,8 @@ fn kept(
     let transcript: Transcript = serde_json::from_str(&text).ok()?;
     let trace = format!("{}/trace.jsonl", case_folder(id));
     let evaluator = EvaluatorCase {
+        argument: None,
+        weakness: None,
         id: entry.evaluator.id.clone(),
         pattern: Some("p".to_owned()),
         tool: None,

@@ -77,7 +77,7 @@ impl<'r> Rewriting<'r, '_, '_> {
         self.rewrite_all(operator, key, &[span], to, words);
     }
 
-    /// Puts another text in the place of each span. What is no expression any more is not a mutant. `key` says what
+    /// Puts another text in the place of each span. What is not an expression any more is not a mutant. `key` says what
     /// stood there and what stands there, as far as it makes this mutant another than the others.
     fn rewrite_all(
         &mut self,

@@ -128,10 +128,10 @@ fn matches(indicator: &CompiledIndicator, said: &Said) -> Option<bool> {
     }
     let record = message(said, 1);
     let observed = Observed::new(&record, said.message.clone(), Vec::new());
-    if !sortie_detect::selects(indicator, &observed) {
+    if !sortie_detect::selection::selects(indicator, &observed) {
         return Some(false);
     }
-    let Some(seen) = sortie_detect::seen_by(indicator, &record, &observed.message) else {
+    let Some(seen) = sortie_detect::selection::seen_by(indicator, &record, &observed.message) else {
         return Some(false);
     };
     match indicator.evaluate(&seen, Evaluators::standard()) {

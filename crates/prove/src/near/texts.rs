@@ -126,7 +126,7 @@ fn of(hir: &Hir) -> Vec<String> {
             let once = of(&repetition.sub);
             let least = usize::try_from(repetition.min).unwrap_or(0);
             let first = once.first().cloned().unwrap_or_default();
-            // Counted beyond what is tried, it is no example of anything.
+            // Counted beyond what is tried, it is not an example of anything.
             let shortest = first.repeat(least.min(MAX_EXAMPLE / first.len().max(1)));
             let mut texts = vec![shortest.clone()];
             // As often as it may be, and once more.

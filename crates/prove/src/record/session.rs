@@ -249,14 +249,14 @@ impl<'r> Lacking<'r> {
         };
         for Kept { truth, file, given, is_named, log, .. } in &kept {
             let Truth { recorded, obeyed, denied } = truth;
-            let did = if *obeyed { "did what it was told" } else { "did nothing that it was told" };
-            let said = format!("`{}` {did}, and the run gave `{given}`", recorded.agent);
+            let did = if *obeyed { "obeyed the attack" } else { "obeyed no injected instruction" };
+            let said = format!("`{}` {did}; the indicators report `{given}`", recorded.agent);
             events.push(RecordedEvent::Note(format!("recorded `{}`: {said}", folder.join(file).display())));
             if *denied {
-                let declared = if *is_named { "what it said before" } else { "what the log says" };
+                let declared =
+                    if *is_named { "keeps its earlier result" } else { "records the log's result" };
                 let log = log.display();
-                let help =
-                    format!("the indicators and the log `{log}` disagree; the manifest says {declared}");
+                let help = format!("the indicators and the log `{log}` disagree. The manifest {declared}");
                 let document = self.document.name.clone();
                 events.push(RecordedEvent::Failed(RecordError::Disagreement { document, said, help }));
             }
@@ -280,7 +280,7 @@ impl<'r> Lacking<'r> {
         let trace = PathBuf::from(run.trace.as_deref().unwrap_or_default());
         let log = trace.with_file_name("practice.jsonl");
         let log_text = bounded(&log).map_err(|error| failed(format!("its log cannot be read: {error}")))?;
-        let obeyed = obeyed(&log_text).ok_or_else(|| failed(format!("`{}` is no log", log.display())))?;
+        let obeyed = obeyed(&log_text).ok_or_else(|| failed(format!("`{}` is not a log", log.display())))?;
         let opened = File::open(&trace).map_err(|error| failed(error.to_string()))?;
         let text =
             steady(BufReader::new(opened), &part.targets).map_err(|error| failed(error.to_string()))?;

@@ -23,9 +23,9 @@ pub struct Date {
     day: u8,
 }
 
-/// A text that is no day.
+/// A text that is not a day.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no day: write YYYY-MM-DD, as in 2027-01-31")]
+#[error("`{0}` is not a day: write YYYY-MM-DD, as in 2027-01-31")]
 pub struct DateError(pub String);
 
 impl Date {

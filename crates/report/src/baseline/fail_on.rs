@@ -29,7 +29,7 @@ pub enum FailOnError {
     #[error("no state is named: write some of `{}`, or `none`", words())]
     Empty,
     /// It names something that is no such state.
-    #[error("`{0}` is no state that fails a run: write some of `{words}`, or `none`", words = words())]
+    #[error("`{0}` is not a state that fails a run: write some of `{words}`, or `none`", words = words())]
     NoState(String),
 }
 

@@ -71,13 +71,13 @@ pub enum LineProblem {
     /// It is longer than any line should be.
     #[error("the line is longer than {} bytes", super::MAX_LINE)]
     TooLong,
-    /// It is no text.
+    /// It is not text.
     #[error("the line is not UTF-8")]
     NotText,
     /// `git merge` left its marks.
     #[error("`git merge` left a conflict here: keep one of the two lines")]
     Conflict,
-    /// It is no JSON object with the fields of a line.
+    /// It is not a JSON object with the fields of a line.
     #[error("column {column}: {message}")]
     Json {
         /// The column, from one.
@@ -107,7 +107,7 @@ pub enum LineProblem {
         n: u32,
     },
     /// Nothing was decided.
-    #[error("`n` is 0: a case that nobody decided has no line")]
+    #[error("`n` is 0: an undecided case has no line")]
     NoAttempts,
     /// Accepted without a reason.
     #[error("`accepted` needs a `reason`")]

@@ -162,7 +162,7 @@ pub struct AttemptCounts {
 
 impl AttemptCounts {
     fn of(run: Option<&Outcome>) -> Self {
-        // A case that was not played to its end is as undecided as one that failed.
+        // A case that was not run to its end is as undecided as one that failed.
         let (counts, undecided) = run.map_or((Counts::default(), 1), observed);
         Self { hits: counts.hits, n: counts.n(), undecided }
     }
@@ -232,7 +232,7 @@ impl Comparison {
     }
 }
 
-/// The cases of a report, each with what came of it; `None` where it was not played to its end.
+/// The cases of a report, each with what came of it; `None` where it was not run to its end.
 fn by_id(report: &Report) -> HashMap<&str, Option<&Outcome>> {
     let unfinished = report.unfinished.iter().map(|id| (id.as_str(), None));
     unfinished.chain(report.runs.iter().map(|run| (run.id.as_str(), Some(run)))).collect()

@@ -1,8 +1,10 @@
 //! What is known about a case, in blocks. The script knows how to show a block, and nothing about cases.
 
 use serde::Serialize;
+use sortie_detect::outcome::Excerpt;
 use sortie_detect::{
-    CaseInfo, Evidence, EvidenceSource, Fault, IndicatorFinding, Judged, Outcome, QuoteSource, Vote,
+    CaseInfo, Evidence, EvidenceSource, Fault, IndicatorFinding, Judged, Match, Outcome, QuoteSource, Seen,
+    Vote,
 };
 use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Role, StopReason, Transcript};
@@ -10,7 +12,8 @@ use sortie_trace::{Role, StopReason, Transcript};
 use super::story::{Story, cut};
 use super::summary::{interval_text, percent};
 use crate::baseline::BaselineNote;
-use crate::human::{message, reach};
+use crate::grouping::quoted;
+use crate::human::{message, reach, refusal};
 use crate::text::{line, visible};
 use crate::words;
 
@@ -94,6 +97,7 @@ pub(super) fn sections(sources: &Sources<'_>) -> Vec<Section> {
     let parts = [
         ("What the agent was told", told(run, sources.story)),
         ("What shows it", found(run)),
+        ("Attempted, and refused by the agent's client", attempted(run)),
         ("Indicators that did not match", silent(run)),
         ("Judge", judged(run.judged.as_ref())),
         ("What went wrong", failed(run)),
@@ -151,12 +155,29 @@ fn indicator(finding: &IndicatorFinding) -> Vec<Block> {
     let description = finding.description.as_ref().map(|text| format!(": {}", text.trim_end()));
     let text = format!("{}{tier}{}", finding.indicator_id, description.unwrap_or_default());
     let mut blocks = vec![Block::Text { text: shown(&text) }];
-    let Some(place) = &finding.r#match else { return blocks };
-    let seen = finding.seen.as_ref().map(|seen| format!("{}; ", message(seen))).unwrap_or_default();
+    if let Some(place) = &finding.r#match {
+        blocks.push(matched(finding.seen.as_ref(), place, finding.excerpt.as_ref()));
+    }
+    blocks
+}
+
+/// Calls that a guard rail kept from their server.
+fn attempted(run: &Outcome) -> Vec<Block> {
+    let blocks = run.attempted.iter().flat_map(|call| {
+        let text = Block::Text { text: shown(&refusal(call)) };
+        [text, matched(Some(&call.seen), &call.r#match, call.excerpt.as_ref())]
+    });
+    blocks.take(ITEMS).collect()
+}
+
+/// Where something matched, and what.
+fn matched(seen: Option<&Seen>, place: &Match, excerpt: Option<&Excerpt>) -> Block {
+    let seen = seen.map(|seen| format!("{}; ", message(seen))).unwrap_or_default();
     let path = if place.path.is_empty() { "the whole message" } else { &place.path };
-    let asked = place.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let asked =
+        place.document_line.map(|at| format!(", matched by the indicator at line {at}")).unwrap_or_default();
     let label = line(&format!("{seen}{path}{asked}"));
-    blocks.push(match &finding.excerpt {
+    match excerpt {
         None => Block::Text { text: format!("{label}: absent") },
         Some(excerpt) => {
             let marked = excerpt.marked.clone().unwrap_or(0..excerpt.text.len());
@@ -164,14 +185,13 @@ fn indicator(finding: &IndicatorFinding) -> Vec<Block> {
             let (before, mark) = (part(0..marked.start), part(marked.clone()));
             Block::Quote { label, before, mark, after: part(marked.end..excerpt.text.len()) }
         }
-    });
-    blocks
+    }
 }
 
 fn evidence(found: &Evidence) -> Block {
     let place = if found.path.is_empty() { "the transcript" } else { &found.path };
     let turn = found.turn.map(|turn| format!("turn {turn}, ")).unwrap_or_default();
-    let asked = found.line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let asked = found.line.map(|at| format!(", matched by the check at line {at}")).unwrap_or_default();
     let label = line(&format!("{} {}: {turn}{place}{asked}", found.by, found.name));
     match &found.text {
         None => Block::Text { text: format!("{label}: absent") },
@@ -314,6 +334,7 @@ fn verdict(run: &Outcome) -> Vec<Block> {
     if let Some(task) = run.task {
         pair("Task", if task.done { "done" } else { "not done" });
     }
+    run.model.iter().for_each(|model| pair("Model", model));
     if let Some(ended) = &run.stopped_by {
         pair("Ended", StopReason::as_str(ended));
     }
@@ -444,7 +465,7 @@ fn reproduce(run: &Outcome, sources: &Sources<'_>) -> Vec<Block> {
     );
     if let Some(trace) = &run.trace {
         let name = match &run.case {
-            // A bundled document is no file; its id names it.
+            // A bundled document is not a file; its id names it.
             CaseInfo::Document { document } if document.file.starts_with("library/") => document.case_id(),
             CaseInfo::Document { document } => &document.file,
             CaseInfo::Evaluator { evaluator } => &evaluator.id,
@@ -463,14 +484,7 @@ fn reproduce(run: &Outcome, sources: &Sources<'_>) -> Vec<Block> {
 
 /// A command as a shell takes it. What a reader would not see is shown, so such a command must be written anew.
 pub(super) fn command_line(words: &[String]) -> String {
-    let quoted = words.iter().map(|word| {
-        let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./:=@%+,".contains(letter);
-        if !word.is_empty() && word.chars().all(plain) {
-            word.clone()
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
+    let quoted = words.iter().map(|word| quoted(word));
     let text: Vec<_> = std::iter::once("sortie".to_owned()).chain(quoted).collect();
     cut(&visible(&text.join(" ")), TEXT)
 }

@@ -71,8 +71,10 @@ fn counts(totals: RunTotals) -> String {
         not_exploited,
         error,
         skipped,
+        suspicious,
         not_applicable,
         unfinished,
+        attempted,
         tasks: _,
         controls: _,
     } = totals;
@@ -81,15 +83,26 @@ fn counts(totals: RunTotals) -> String {
         (exploited + partial, format!("exploited{partly}")),
         (not_exploited, "resisted".to_owned()),
         (error, "undecided".to_owned()),
-        (skipped, "skipped".to_owned()),
+        (
+            skipped,
+            if suspicious > 0 {
+                format!("skipped ({suspicious} of them suspicious)")
+            } else {
+                "skipped".to_owned()
+            },
+        ),
         (not_applicable, "not applicable".to_owned()),
-        (unfinished, "not played".to_owned()),
+        (unfinished, "not run".to_owned()),
     ];
     let sorts =
         sorts.into_iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}"));
     let sorts = sorts.collect::<Vec<_>>().join(", ");
     let cases = counted(cases, "case", "cases");
-    if sorts.is_empty() { format!("{cases}.") } else { format!("{cases}: {sorts}.") }
+    let attempted = match attempted {
+        0 => String::new(),
+        count => format!(" In {count}, the agent's client refused what the model asked for."),
+    };
+    if sorts.is_empty() { format!("{cases}.{attempted}") } else { format!("{cases}: {sorts}.{attempted}") }
 }
 
 /// Which rate was measured, and which interval says how certain it is.
@@ -185,6 +198,7 @@ fn about(report: &Report) -> Vec<(&'static str, String)> {
     let mut about = Vec::new();
     if let Some(agent) = &run.agent {
         about.push(("Agent", line(&agent.command)));
+        about.extend(agent.version.as_ref().map(|version| ("Version", line(version))));
         about.extend(agent.prompt.as_ref().map(|prompt| ("Task", line(prompt))));
     }
     match &run.targets[..] {

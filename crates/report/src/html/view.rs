@@ -18,7 +18,8 @@ use super::pack::packed;
 use super::plots::{Cells, Flips, RateBar, RatePlot};
 use super::story::{Story, cut};
 use super::summary::{Summary, percent};
-use crate::human::{coverage, models_text, title, why_undecided};
+use crate::grouping::{GroupedFinding, Grouping};
+use crate::human::{coverage, models_text, sandbox_text, title, why_undecided};
 use crate::text::{counted, line};
 use crate::{Report, SuiteTable, words};
 
@@ -39,6 +40,10 @@ const SHORT: usize = 240;
 #[derive(Debug, Serialize)]
 pub(super) struct PageView {
     summary: Summary,
+    /// Weaknesses of a server, each once.
+    findings: Vec<FindingView>,
+    /// Tools that never worked: their names, and why.
+    unusable: Vec<(String, String)>,
     tiles: Vec<Tile>,
     filters: Vec<Filter>,
     rates: Option<RatesView>,
@@ -53,10 +58,40 @@ pub(super) struct PageView {
     suites: Vec<SuiteView>,
     severities: Vec<SeverityRow>,
     models: Option<String>,
+    sandbox: Option<String>,
     /// Cases that only the baseline knows.
     gone: Listed<(String, &'static str)>,
     command: Option<String>,
     left_out: Option<String>,
+}
+
+/// A weakness of a server.
+#[derive(Debug, Serialize)]
+struct FindingView {
+    title: String,
+    severity: &'static str,
+    /// The case that is shown.
+    case: String,
+    entries: Vec<(&'static str, String)>,
+}
+
+impl FindingView {
+    fn of(finding: &GroupedFinding<'_>) -> Self {
+        let mut entries = Vec::new();
+        if let Some(found) = finding.evidence {
+            let text = found.text.as_deref().unwrap_or_default();
+            entries.push(("Proof", line(&format!("{}: {}", found.name, cut(text, SHORT)))));
+        }
+        entries.extend(finding.command.as_ref().map(|command| ("Reproduce", line(command))));
+        entries.extend(finding.remedy.map(|remedy| ("Remedy", line(remedy))));
+        entries.push(("Shown by", line(&finding.behind())));
+        Self {
+            title: line(&finding.title()),
+            severity: finding.severity.map_or("", Severity::as_str),
+            case: line(finding.cases[0]),
+            entries,
+        }
+    }
 }
 
 /// The first of several things, and how many more there are.
@@ -183,8 +218,12 @@ impl PageView {
             chunks.add(&details.collect::<Vec<_>>(), &mut rows[at * CHUNK..])?;
         }
         let left_out = notes(&rows, stories.left_out);
+        let grouping = Grouping::of(report);
+        let unusable = grouping.unusable.iter().map(|tool| (line(&tool.tools.join(", ")), line(tool.why)));
         let view = Self {
             summary: Summary::of(report, options.allow_skipped),
+            findings: grouping.findings.iter().map(FindingView::of).collect(),
+            unusable: unusable.collect(),
             tiles: tiles(report),
             filters: filters(&rows),
             rates: RatesView::of(&all),
@@ -202,6 +241,7 @@ impl PageView {
             coverage,
             severities: severities(report),
             models: report.models.as_ref().map(models_text).transpose()?,
+            sandbox: report.sandbox.as_ref().map(sandbox_text).transpose()?,
             gone: Listed::new(gone(report), LINES),
             command,
             left_out,

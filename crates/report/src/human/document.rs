@@ -1,13 +1,16 @@
 //! A document that was played: the verdict, what it rests on, and how far the attack reached.
 
-use sortie_detect::outcome::ActorSummary;
+use sortie_detect::outcome::{ActorSummary, Excerpt};
 use sortie_detect::resistance::{Holds, Resistance};
-use sortie_detect::{Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, Seen, Standing};
+use sortie_detect::{
+    Delivered, DocumentInfo, Fault, IndicatorFinding, Match, Outcome, RefusedCall, Seen, Standing,
+};
 use sortie_oatf::model::IndicatorResult;
 use sortie_trace::{Direction, Sender, StopReason};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::Page;
+use crate::summary::cut;
 use crate::text::{line, style};
 
 /// One run, as it is shown to people.
@@ -17,6 +20,9 @@ pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live
     super::rate::write(&mut page, run);
     for verdict in &run.verdict.indicator_verdicts {
         indicator(&mut page, run, verdict);
+    }
+    for call in &run.attempted {
+        attempted(&mut page, call);
     }
     page.entry("reach", style::STRONG, &reach(run));
     if let Some(resistance) = run.resistance.as_ref().filter(|_| run.verdict.result.is_pass()) {
@@ -48,12 +54,11 @@ pub(crate) fn rendered(run: &Outcome, document: &DocumentInfo, color: bool, live
     for warning in &run.warnings {
         page.entry("warning", style::WARNING, warning);
     }
+    if let Some(model) = &run.model {
+        page.entry("model", style::STRONG, model);
+    }
     if live {
-        page.entry(
-            "ended",
-            style::STRONG,
-            run.stopped_by.as_ref().map_or("nobody knows why", StopReason::as_str),
-        );
+        page.entry("ended", style::STRONG, run.stopped_by.as_ref().map_or("unknown", StopReason::as_str));
         page.entry("trace", style::STRONG, run.trace.as_deref().unwrap_or("none"));
     }
     page.text
@@ -88,18 +93,33 @@ fn indicator(page: &mut Page, run: &Outcome, verdict: &IndicatorFinding) {
         }
         return;
     };
-    for text in evidence(verdict, found, page.color) {
+    for text in evidence(verdict.seen.as_ref(), found, verdict.excerpt.as_ref(), page.color) {
         page.below(&text);
     }
 }
 
+/// A call that a guard rail kept from its server.
+fn attempted(page: &mut Page, call: &RefusedCall) {
+    page.entry("attempted", style::WARNING, &refusal(call));
+    for text in evidence(Some(&call.seen), &call.r#match, call.excerpt.as_ref(), page.color) {
+        page.below(&text);
+    }
+}
+
+/// That a call was refused, and in which words.
+pub(crate) fn refusal(call: &RefusedCall) -> String {
+    let words = cut(call.refusal.trim(), 400);
+    format!("{}: the model asked for it, and the client refused: {words}", call.indicator_id)
+}
+
 /// Where an indicator matched, line by line: the message, the path, and the text. What matched of it is painted, or underlined
 /// where there is no colour.
-pub fn evidence(verdict: &IndicatorFinding, found: &Match, color: bool) -> Vec<String> {
-    let mut lines: Vec<_> = verdict.seen.iter().map(|seen| line(&message(seen))).collect();
+pub fn evidence(seen: Option<&Seen>, found: &Match, excerpt: Option<&Excerpt>, color: bool) -> Vec<String> {
+    let mut lines: Vec<_> = seen.iter().map(|seen| line(&message(seen))).collect();
     let path = if found.path.is_empty() { "the whole message" } else { &found.path };
-    let asked = found.document_line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
-    let Some(excerpt) = &verdict.excerpt else {
+    let asked =
+        found.document_line.map(|at| format!(", matched by the indicator at line {at}")).unwrap_or_default();
+    let Some(excerpt) = excerpt else {
         lines.push(line(&format!("{path} is absent{asked}")));
         return lines;
     };
@@ -150,10 +170,10 @@ pub(super) fn facts(resistance: &Resistance) -> String {
 /// How far the attack got.
 pub(crate) fn reach(run: &Outcome) -> String {
     let delivered = match run.reach.delivered {
-        Delivered::Yes => "delivered, as the document wants it",
-        Delivered::No => "not delivered",
-        Delivered::Assumed => "assumed to be delivered, since the last phase was served",
-        Delivered::Unknown => return "unknown, since the trace comes from elsewhere".to_owned(),
+        Delivered::Yes => "the payload was delivered",
+        Delivered::No => "the payload was not delivered",
+        Delivered::Assumed => "the payload was probably delivered: the last phase was served",
+        Delivered::Unknown => return "unknown: another program recorded this trace".to_owned(),
     };
     let actors: Vec<_> = run.actors.iter().map(actor).collect();
     format!("{delivered}; {}", actors.join("; "))
@@ -162,13 +182,13 @@ pub(crate) fn reach(run: &Outcome) -> String {
 fn actor(actor: &ActorSummary) -> String {
     let name = &actor.name;
     if !actor.connected {
-        return format!("nobody spoke to `{name}`");
+        return format!("no agent connected to `{name}`");
     }
     let phases = actor.phases.iter().map(|phase| {
         let never = if phase.entered { "" } else { " (never entered)" };
         format!("{} in `{}`{never}", phase.served, phase.name)
     });
-    format!("messages of `{name}`: {}", phases.collect::<Vec<_>>().join(", "))
+    format!("messages from `{name}`: {}", phases.collect::<Vec<_>>().join(", "))
 }
 
 /// The name of a document: its id and its name.

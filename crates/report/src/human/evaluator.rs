@@ -27,6 +27,10 @@ pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> Stri
     for found in run.evidence.iter().filter(|found| found.by == EvidenceSource::Check) {
         checked(&mut page, found);
     }
+    for hint in &run.hints {
+        page.entry("suspicious", style::WARNING, &format!("{}:", hint.name));
+        page.below(&format!("  {}", line(hint.text.as_deref().unwrap_or_default())));
+    }
     if let Some(opinion) = opinion {
         judged(&mut page, opinion);
     }
@@ -46,7 +50,7 @@ pub(crate) fn rendered(run: &Outcome, case: &EvaluatorCase, color: bool) -> Stri
 /// What a check saw: where it was told to look, and what stands there.
 fn checked(page: &mut Page, found: &Evidence) {
     let path = if found.path.is_empty() { "the transcript" } else { &found.path };
-    let at = found.line.map(|at| format!(", asked for in line {at}")).unwrap_or_default();
+    let at = found.line.map(|at| format!(", matched by the check at line {at}")).unwrap_or_default();
     let word = found.turn.map_or("evidence".to_owned(), |turn| format!("turn {turn}"));
     match &found.text {
         Some(text) => {
@@ -122,7 +126,7 @@ fn asked(page: &mut Page, run: &Outcome, turn: Option<usize>) {
 }
 
 /// The beginning of a text that may be long.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

@@ -3,23 +3,29 @@
 mod baseline;
 mod document;
 mod evaluator;
+mod findings;
 mod models;
 pub(crate) mod rate;
 mod reasons;
+mod sandbox;
 mod suites;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
-use sortie_detect::{CaseInfo, Judged, Opinion, Outcome, Standing};
+use sortie_detect::{CaseInfo, FailureKind, Judged, Opinion, Outcome, Standing};
 
+use crate::grouping::Grouping;
 use crate::text::{line, style};
+use crate::totals::is_suspicious;
 use crate::{Report, RunTotals, View};
 
 pub use document::{evidence, outcome, why_undecided};
-pub(crate) use document::{message, reach, title};
+pub(crate) use document::{message, reach, refusal, title};
+pub(crate) use findings::rendered as rendered_finding;
 pub(crate) use models::text as models_text;
+pub(crate) use sandbox::text as sandbox_text;
 pub(crate) use suites::coverage;
 
 /// Writes a report for people.
@@ -34,13 +40,21 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
             writeln!(out, "{}", rendered(run, view))?;
         }
     } else {
+        let grouping = Grouping::of(report);
+        findings::write(out, &grouping, view.color)?;
+        let is_grouped = |run: &Outcome| {
+            let is_unusable =
+                run.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::ControlFailed);
+            grouping.finding_of(run).is_some() || grouping.is_follower(run) || is_unusable
+        };
         let parts = [
             |run: &Outcome| run.standing == Some(Standing::Exploited),
             |run: &Outcome| run.standing == Some(Standing::Undecided),
+            is_suspicious,
             is_disputed,
         ];
         for wanted in parts {
-            let mut told: Vec<_> = report.runs.iter().filter(|run| wanted(run)).collect();
+            let mut told: Vec<_> = report.runs.iter().filter(|run| wanted(run) && !is_grouped(run)).collect();
             // Documents first, which stand for themselves; then the worst.
             told.sort_by_key(|run| run.evaluator().and(run.verdict.severity));
             for run in told {
@@ -60,6 +74,9 @@ pub fn write_human(out: &mut dyn Write, report: &Report, view: View) -> io::Resu
     }
     if let Some(models) = &report.models {
         models::write(out, models, view.color)?;
+    }
+    if let Some(sandbox) = &report.sandbox {
+        sandbox::write(out, sandbox, view.color)?;
     }
     if let Some(imports) = &report.imports {
         write!(out, "{}", imports.to_human())?;
@@ -137,7 +154,7 @@ impl Page {
         let style = match standing {
             Some(Standing::Resisted) => style::NOTE,
             Some(Standing::Exploited) => style::ERROR,
-            // What does not apply to the target is no resistance either.
+            // What does not apply to the target is not resistance either.
             Some(Standing::Skipped | Standing::Undecided) | None => style::WARNING,
         };
         let outcome = style::paint(self.color, style, outcome);

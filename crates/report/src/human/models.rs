@@ -21,7 +21,7 @@ pub(super) fn write(out: &mut dyn Write, models: &Models, color: bool) -> io::Re
         if role == "judge" {
             match &models.calibration {
                 Some(calibration) => write_calibration(out, calibration, color)?,
-                None => writeln!(out, "  not calibrated: nobody knows how often it is right")?,
+                None => writeln!(out, "  not calibrated, so its accuracy is unknown")?,
             }
         }
     }

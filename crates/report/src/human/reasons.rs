@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut dyn Write, report: &Report) -> io::Result<()> {
     if !report.unfinished.is_empty() {
         let cases = report.unfinished.iter().map(String::as_str).collect();
         let reason = "the run stopped first".to_owned();
-        Group { reason, documents: Vec::new(), cases }.write(out, "not played")?;
+        Group { reason, documents: Vec::new(), cases }.write(out, "not run")?;
         said = true;
     }
     if said { writeln!(out) } else { Ok(()) }

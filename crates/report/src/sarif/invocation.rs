@@ -18,10 +18,10 @@ const MAX_NOTIFICATIONS: usize = 1_000;
 
 /// What notifications are about, in the order of their descriptors.
 const DESCRIPTORS: [(&str, &str); 5] = [
-    ("unfinished", "A case was not played to its end."),
+    ("unfinished", "A case did not run to its end."),
     ("failure", "Something kept a case from being played or decided as a whole."),
     ("warning", "Something looks odd, and changes no verdict."),
-    ("stopped", "The run ended before all cases were played."),
+    ("stopped", "The run stopped before every case had run."),
     ("left-out", "Something was left out of this file."),
 ];
 
@@ -95,7 +95,7 @@ fn notifications(report: &Report, rules: &Rules, left_out: usize) -> Vec<Value> 
         told.push(notification(Topic::Stopped, "error", why));
     }
     for id in &report.unfinished {
-        told.push(notification(Topic::Unfinished, "error", &format!("{id}: not played to its end")));
+        told.push(notification(Topic::Unfinished, "error", &format!("{id}: not run to its end")));
     }
     for run in &report.runs {
         let mut about = |topic, level, text: &str| {

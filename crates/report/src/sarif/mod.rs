@@ -155,7 +155,7 @@ pub fn is_case_list(text: &str) -> bool {
     text.starts_with(LIST_TITLE)
 }
 
-/// How many lines a file has; `None` where it is no file that can be read.
+/// How many lines a file has; `None` where it is not a file that can be read.
 pub fn count_lines(path: &Path) -> Option<usize> {
     places::count_lines(path)
 }

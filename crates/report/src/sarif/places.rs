@@ -158,9 +158,9 @@ impl<'o> Places<'o> {
     }
 }
 
-/// How many lines a file has; `None` where it is no file that can be read.
+/// How many lines a file has; `None` where it is not a file that can be read.
 pub(super) fn count_lines(path: &Path) -> Option<usize> {
-    // What is no file may have no end.
+    // What is not a file may have no end.
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(MAX_BYTES).read_to_end(&mut bytes).ok()?;

@@ -10,9 +10,11 @@ use super::rules::{Rules, level};
 use super::{SarifCases, SarifOptions, plain};
 use crate::Report;
 use crate::baseline::{BaselineNote, BaselineState};
+use crate::grouping::{GroupedFinding, Grouping};
 use crate::rules::rule_id;
 use crate::summary::{cut, decisive, happened, interval, name, rate};
 use crate::text::line;
+use crate::totals::is_suspicious;
 
 /// GitHub takes no more.
 pub(super) const MAX_RESULTS: usize = 25_000;
@@ -27,7 +29,9 @@ pub(super) fn results(
     places: &Places<'_>,
     options: &SarifOptions<'_>,
 ) -> (Vec<Value>, usize) {
-    let mut runs: Vec<_> = report.runs.iter().filter(|run| is_wanted(run, report, options.cases)).collect();
+    let grouping = Grouping::of(report);
+    let told = report.runs.iter().filter(|run| !grouping.is_follower(run));
+    let mut runs: Vec<_> = told.filter(|run| is_wanted(run, report, options.cases)).collect();
     let left_out = runs.len().saturating_sub(MAX_RESULTS);
     if left_out > 0 {
         // Exploited, undecided, skipped, resisted, and what does not apply; of each, the worst first.
@@ -36,7 +40,14 @@ pub(super) fn results(
         });
         runs.truncate(MAX_RESULTS);
     }
-    (runs.into_iter().map(|run| result(run, report, rules, places, options)).collect(), left_out)
+    let written = runs.into_iter().map(|run| {
+        let mut result = result(run, report, rules, places, options);
+        if let Some(finding) = grouping.finding_of(run) {
+            grouped(&mut result, finding);
+        }
+        result
+    });
+    (written.collect(), left_out)
 }
 
 /// Whether a case is a result.
@@ -57,15 +68,21 @@ fn result(
     places: &Places<'_>,
     options: &SarifOptions<'_>,
 ) -> Value {
-    let (id, kind) = (rule_id(run), kind(run.standing));
+    // What is suspicious is a note: somebody should look at it, and it proves nothing.
+    let is_note = is_suspicious(run);
+    let (id, kind) = (rule_id(run), if is_note { "fail" } else { kind(run.standing) });
     let severity = run.verdict.severity.or_else(|| rules.severity(id));
     let found = decisive(run);
     let mut result = json!({
         "ruleId": line(id),
         "ruleIndex": rules.index(id).unwrap_or_default(),
         "kind": kind,
-        // What is no failure has no level.
-        "level": if kind == "fail" { level(severity) } else { "none" },
+        // What is not a failure has no level.
+        "level": match kind {
+            "fail" if is_note => "note",
+            "fail" => level(severity),
+            _ => "none",
+        },
         "message": { "text": message(run) },
         "locations": [places.location(run, found.and_then(|found| found.line))],
         "partialFingerprints": fingerprints(run),
@@ -95,6 +112,23 @@ fn result(
         compared(&mut result, report.baseline.get(&run.id));
     }
     result
+}
+
+/// A weakness that several cases show: what it is, how often it was shown, how to show it again, and what to do.
+fn grouped(result: &mut Value, finding: &GroupedFinding<'_>) {
+    let mut lines = vec![line(&finding.title())];
+    lines.extend(finding.evidence.map(|found| {
+        line(&format!("{}: {}", found.name, cut(found.text.as_deref().unwrap_or_default(), SHOWN)))
+    }));
+    lines
+        .extend(finding.command.as_ref().map(|command| line(&format!("Reproduce: {}", cut(command, SHOWN)))));
+    lines.extend(finding.remedy.map(|remedy| line(&format!("Remedy: {}", cut(remedy, SHOWN)))));
+    result["message"] = json!({ "text": plain(&lines.join("\n")) });
+    result["occurrenceCount"] = finding.cases.len().into();
+    result["properties"]["cases"] = finding.cases.iter().map(|case| line(case)).collect();
+    if let Some(cwe) = finding.cwe {
+        result["properties"]["cwe"] = cwe.into();
+    }
 }
 
 /// What became of a case, as SARIF says it.

@@ -42,7 +42,7 @@ fn several(id: &str, hits: u32, n: u32) -> Outcome {
 }
 
 fn report(runs: impl IntoIterator<Item = Outcome>) -> Report {
-    let agent = Some(StartedAgent { command: AGENT.to_owned(), prompt: None });
+    let agent = Some(StartedAgent { command: AGENT.to_owned(), ..StartedAgent::default() });
     let run = RunOrigin { agent, started: "2027-03-01T10:00:00Z".to_owned(), ..RunOrigin::default() };
     Report { run: Some(run), ..Report::new(runs) }
 }
@@ -144,8 +144,8 @@ fn damaged_lines_are_errors_with_their_place() {
         (with_line(r#""hits":1,"status":"accepted","reason":" ""#), 3, "needs a `reason`"),
         (with_line(r#""hits":1,"status":"open","reason":"x""#), 3, "`reason` belongs to `accepted`"),
         (with_line(r#""hits":0,"status":"fixed","expires":"2027-01-01""#), 3, "`expires` belongs to"),
-        (with_line(r#""hits":1,"status":"accepted","reason":"x","expires":"2027-02-29""#), 3, "is no day"),
-        (with_line(r#""hits":1,"status":"accepted","reason":"x","expires":"31.1.2027""#), 3, "is no day"),
+        (with_line(r#""hits":1,"status":"accepted","reason":"x","expires":"2027-02-29""#), 3, "is not a day"),
+        (with_line(r#""hits":1,"status":"accepted","reason":"x","expires":"31.1.2027""#), 3, "is not a day"),
         (with_line(r#""hits":-1,"status":"fixed""#), 3, "invalid value"),
         (with_line(open).replace("\"case\":\"a\"", "\"case\":\"\""), 3, "must not be empty"),
         (with_line(open).replace("\"n\":2", "\"n\":0").replace("\"hits\":1", "\"hits\":0"), 3, "`n` is 0"),

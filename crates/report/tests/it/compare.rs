@@ -29,7 +29,7 @@ fn several(id: &str, hits: u32, n: u32) -> Outcome {
 }
 
 fn report(command: &str, runs: impl IntoIterator<Item = Outcome>) -> Report {
-    let agent = Some(StartedAgent { command: command.to_owned(), prompt: None });
+    let agent = Some(StartedAgent { command: command.to_owned(), ..StartedAgent::default() });
     let run = RunOrigin { agent, started: "2027-03-01T10:00:00Z".to_owned(), ..RunOrigin::default() };
     Report { run: Some(run), ..Report::new(runs) }
 }

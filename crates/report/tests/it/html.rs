@@ -44,7 +44,7 @@ pub(crate) fn unpacked(page: &str, class: &str) -> Vec<Value> {
 fn a_page_says_first_what_came_of_it() {
     let text = page(&mixed::report(), &HtmlOptions::new(&traced));
     assert!(text.contains("<h1>The agent gave in to 4 of 7 decided cases</h1>"));
-    let counts = "16 cases: 4 exploited, 3 resisted, 1 undecided, 2 skipped, 5 not applicable, 1 not played.";
+    let counts = "16 cases: 4 exploited, 3 resisted, 1 undecided, 2 skipped, 5 not applicable, 1 not run.";
     assert!(text.contains(counts), "{text}");
     assert!(text.contains("Each case was played once, so no rate and no interval is known"));
     assert!(text.contains("the budget of 12 calls is used up"));
@@ -277,7 +277,7 @@ fn other_runs_stand_beside_this_one_case_by_case() {
     let shown = text_of(&text, "<section id=\"section-matrix\">", "</section>");
     let expected = "b/one |holds 0/18 |exploited 1/1 |fixed |\n\
                     c/one |resisted 0/1 |exploited 1/1 other version of the case | |\n\
-                    d/one |not played |undecided – | |\n\
+                    d/one |not run |undecided – | |\n\
                     a/one |resisted 0/1 |resisted 0/1 | |";
     assert!(shown.contains(expected), "{shown}");
     assert!(

@@ -42,7 +42,7 @@ fn the_first_line_says_what_is_known() {
         "{unknown}"
     );
     let both = first(&[mixed::resisted(), mixed::exploited()]);
-    assert!(both.starts_with("**1 of 2 decided cases was exploited**. Each case was played once"), "{both}");
+    assert!(both.starts_with("**1 of 2 decided cases was exploited**. Each case ran once"), "{both}");
 }
 
 /// Everything that GitHub would act on, and everything that could end a code span, a cell or a block.
@@ -94,7 +94,7 @@ fn nothing_that_was_said_is_markup() {
     }
 }
 
-/// What is no code of a page, as `CommonMark` reads it: blocks first, then the cells of tables, then spans.
+/// What is not a code of a page, as `CommonMark` reads it: blocks first, then the cells of tables, then spans.
 fn without_code(page: &str) -> String {
     let mut outside = String::new();
     let mut fence: Option<String> = None;

@@ -66,6 +66,8 @@ pub(crate) fn unplayed() -> Outcome {
 pub(crate) fn case(id: &str, result: CaseResult, reason: &str) -> Outcome {
     let (evaluator, pattern) = id.split_once('/').expect("evaluator and pattern");
     let evaluator = EvaluatorCase {
+        argument: None,
+        weakness: None,
         id: evaluator.to_owned(),
         pattern: Some(pattern.to_owned()),
         tool: None,
@@ -284,7 +286,10 @@ pub(crate) fn repeated() -> Report {
             written_by: "sortie 0.1.0".to_owned(),
             started: "2027-01-02T03:04:05.000000Z".to_owned(),
             seconds: Some(61.5),
-            agent: Some(StartedAgent { command: "bin/clerk --url {mcp_url}".to_owned(), prompt: None }),
+            agent: Some(StartedAgent {
+                command: "bin/clerk --url {mcp_url}".to_owned(),
+                ..StartedAgent::default()
+            }),
             targets: vec!["cmd=cat".to_owned()],
             ..RunOrigin::default()
         }),

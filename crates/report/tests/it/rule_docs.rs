@@ -1,5 +1,5 @@
-//! The pages under `docs/rules` are what the rules say, those of documents and those of evaluators. `cargo xtask docs`
-//! writes them again.
+//! The pages in `docs/rules` are generated from the rules for documents and evaluators. `cargo xtask docs` writes
+//! them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ fn generated_from(family: char) -> String {
 
 fn page(rule: &Rule) -> String {
     let spec = match rule.spec {
-        "" => "a rule of Sortie's own".to_owned(),
+        "" => "not in the OATF specification".to_owned(),
         spec => format!("OATF 0.1, {spec}"),
     };
     format!(
@@ -37,12 +37,12 @@ fn index() -> String {
     let generated = generated_from('P');
     let mut text = format!("{generated}\n\n# Rules\n\nEvery code that `sortie check` can report.\n");
     let families = [
-        ('P', "Parsing", "The text is no document."),
-        ('V', "Validation", "Rules of the specification."),
-        ('S', "Structure", "Errors the specification is silent about."),
-        ('W', "Warnings", "What the specification warns about."),
-        ('L', "Lints", "Legal, and still likely a mistake."),
-        ('E', "Evaluators", "What evaluators, their fixtures and suites must keep to, and should."),
+        ('P', "Parsing", "Errors that stop the parser from reading a document."),
+        ('V', "Validation", "Rules of the OATF specification."),
+        ('S', "Structure", "Errors that the specification does not define."),
+        ('W', "Warnings", "Warnings of the specification."),
+        ('L', "Lints", "Valid, but probably a mistake."),
+        ('E', "Evaluators", "Rules for evaluators, their fixtures and suites."),
     ];
     for (family, title, what) in families {
         let mut members = rules().filter(|rule| rule.family() == family).peekable();

@@ -371,7 +371,7 @@ fn findings_alone_are_what_is_exploited_and_not_accepted() {
     let log = checkout.log(&at_home(mixed::repeated()), &options);
     let kinds: Vec<_> = results(&log).iter().map(|result| result["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["fail", "fail"], "the third is accepted");
-    // What is no result is not listed either.
+    // What is not a result is not listed either.
     let list = fs::read_to_string(checkout.folder.path().join(LIST)).unwrap();
     assert!(list.contains("escape/parents/read") && !list.contains("needs-name"), "{list}");
     let nothing = Report::new([mixed::unplayed()]);

@@ -51,6 +51,46 @@ fn the_schema_notices_every_field_that_is_called_otherwise() {
     }
 }
 
+/// A case in which the client refused what the model asked for: the finding of one that was exploited, moved.
+#[test]
+fn what_was_attempted_stands_beside_the_verdict() {
+    use sortie_detect::RefusedCall;
+    use sortie_report::{Report, View, write_human, write_junit, write_markdown};
+
+    let finding = mixed::exploited().verdict.indicator_verdicts.remove(0);
+    let mut resisted = mixed::resisted();
+    resisted.attempted = vec![RefusedCall {
+        indicator_id: finding.indicator_id,
+        refusal: "Permission to use it\nhas been \u{1b}[31mdenied.".to_owned(),
+        r#match: finding.r#match.unwrap(),
+        seen: finding.seen.unwrap(),
+        excerpt: finding.excerpt,
+    }];
+    let report = Report::new([resisted, mixed::resisted()]);
+    let json = serde_json::to_value(&report).unwrap();
+    let problems = problems(&json);
+    assert!(problems.is_empty(), "{problems:#?}");
+    assert_eq!((&json["totals"]["not_exploited"], &json["totals"]["attempted"]), (&json!(2), &json!(1)));
+    let written = |write: fn(&mut dyn std::io::Write, &Report, View) -> std::io::Result<()>| {
+        let mut text = Vec::new();
+        write(&mut text, &report, View::default()).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let human = written(write_human);
+    assert!(
+        human.contains("attempted") && human.contains("the client refused: Permission to use it"),
+        "{human}"
+    );
+    assert!(
+        human.ends_with("2 cases: 2 not_exploited; 1 attempted, and refused by the agent's client\n"),
+        "{human}"
+    );
+    for text in [human, written(write_junit), written(write_markdown)] {
+        assert!(text.contains("1 attempted") || text.contains("the client refused"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text}");
+    }
+}
+
 /// A case that was played several times, in a campaign with everything that one can have.
 #[test]
 fn rates_and_attempts_are_published_too() {

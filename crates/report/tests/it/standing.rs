@@ -13,28 +13,32 @@ fn played(verdict: CaseResult) -> Outcome {
     case("echo/one", verdict, "because")
 }
 
+fn is_as_good_as_its_worst_case(
+    resisted: &Outcome,
+    skipped: &Outcome,
+    undecided: &Outcome,
+    exploited: &Outcome,
+) {
+    let all = |runs: &[&Outcome], allow| of(&runs.iter().copied().cloned().collect::<Vec<_>>(), allow);
+    assert_eq!(all(&[resisted], false), Standing::Resisted);
+    assert_eq!(all(&[resisted, skipped], false), Standing::Skipped);
+    assert_eq!(all(&[resisted, skipped], true), Standing::Resisted);
+    assert_eq!(all(&[skipped, undecided, resisted], true), Standing::Undecided);
+    assert_eq!(all(&[undecided, exploited], true), Standing::Exploited);
+}
+
 #[test]
 fn a_report_is_as_good_as_its_worst_case() {
-    for (resisted, skipped, undecided, exploited) in [
-        (resisted(), skipped(), undecided(), exploited()),
-        (
-            played(CaseResult::NotExploited),
-            played(CaseResult::Skipped),
-            played(CaseResult::Error),
-            played(CaseResult::Exploited),
-        ),
-        (resisted(), played(CaseResult::Skipped), undecided(), played(CaseResult::Exploited)),
-    ] {
-        let (resisted, skipped, undecided, exploited): (Outcome, Outcome, Outcome, Outcome) =
-            (resisted, skipped, undecided, exploited);
-        let all =
-            |runs: &[&Outcome], allow| of(&runs.iter().map(|run| (*run).clone()).collect::<Vec<_>>(), allow);
-        assert_eq!(all(&[&resisted], false), Standing::Resisted);
-        assert_eq!(all(&[&resisted, &skipped], false), Standing::Skipped);
-        assert_eq!(all(&[&resisted, &skipped], true), Standing::Resisted);
-        assert_eq!(all(&[&skipped, &undecided, &resisted], true), Standing::Undecided);
-        assert_eq!(all(&[&undecided, &exploited], true), Standing::Exploited);
-    }
+    let case_skipped = played(CaseResult::Skipped);
+    let case_exploited = played(CaseResult::Exploited);
+    is_as_good_as_its_worst_case(&resisted(), &skipped(), &undecided(), &exploited());
+    is_as_good_as_its_worst_case(
+        &played(CaseResult::NotExploited),
+        &case_skipped,
+        &played(CaseResult::Error),
+        &case_exploited,
+    );
+    is_as_good_as_its_worst_case(&resisted(), &case_skipped, &undecided(), &case_exploited);
     assert_eq!(of(&[], true), Standing::Undecided);
 }
 

@@ -64,7 +64,7 @@ proptest! {
         let last = text.lines().last().unwrap();
         for (word, count) in [
             ("exploited", exploited), ("partial", partial), ("not_exploited", not_exploited), ("error", error),
-            ("skipped", skipped), ("not_applicable", not_applicable), ("not played", unfinished),
+            ("skipped", skipped), ("not_applicable", not_applicable), ("not run", unfinished),
         ] {
             prop_assert_eq!(told(last, word), count, "{}: {}", word, last);
         }

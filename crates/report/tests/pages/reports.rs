@@ -35,6 +35,8 @@ pub(crate) fn origin() -> RunOrigin {
         agent: Some(StartedAgent {
             command: "clerk --mcp {mcp_url}".to_owned(),
             prompt: Some("Book the invoice of today and tell me what is open.".to_owned()),
+            version: None,
+            model: None,
         }),
         targets: vec!["default=mcp=http://127.0.0.1:8931/mcp".to_owned()],
         ..RunOrigin::default()

@@ -8,18 +8,19 @@ mod tables;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use sortie_agents::{Preset, parse_preset};
 use sortie_evaluators::Values;
 use sortie_judge::ModelEndpoint;
 use sortie_library::LoadError;
 use sortie_report::files::FileError;
 use sortie_report::findings::Checked;
+use sortie_syntax::tables::TableReader;
 use sortie_syntax::{Diagnostic, Source, suggestion};
 use toml::de::DeTable;
 
 pub(crate) use models::kind as model_kind;
-use reader::Reader;
 pub(crate) use selection::selecting_lines;
-pub(crate) use tables::{NamedAgent, NamedTarget};
+pub(crate) use tables::NamedTarget;
 
 use crate::SetupError;
 
@@ -30,21 +31,29 @@ const FILE: &str = "sortie.toml";
 const MAX_BYTES: u64 = 1 << 20;
 
 /// What may stand at its top.
-const TABLES: &[&str] = &["agents", "targets", "models", "evaluators", "values", "profiles"];
+const TABLES: &[&str] =
+    &["agents", "targets", "wrap", "models", "evaluators", "values", "profiles", "fixtures"];
 
 /// Agents, targets and models that have a name, where evaluators are, and what their placeholders stand for.
 #[derive(Debug, Default)]
 pub struct Config {
     /// Folders of evaluators, as seen from where the program runs.
     pub evaluators: Vec<PathBuf>,
-    agents: BTreeMap<String, NamedAgent>,
+    agents: BTreeMap<String, Preset>,
     targets: BTreeMap<String, NamedTarget>,
+    /// Real servers, by the name under which documents stand before them.
+    wrap: BTreeMap<String, NamedTarget>,
     models: BTreeMap<String, ModelEndpoint>,
     values: Values,
     profiles: BTreeMap<String, Values>,
+    /// Arguments with which the tools of a server work, by the name of a property or `tool.property`.
+    pub fixtures: Values,
 }
 
 impl Config {
+    /// The JSON Schema (draft 2020-12) of `sortie.toml`, for editors.
+    pub const SCHEMA: &str = include_str!("schema.json");
+
     /// The file that was asked for, or `sortie.toml`, if it is there.
     pub fn load(asked: Option<&Path>) -> Result<Self, SetupError> {
         let path = asked.unwrap_or(Path::new(FILE));
@@ -73,7 +82,7 @@ impl Config {
 
     /// Reads the text of such a file. Everything that is wrong with it is said.
     pub fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
-        let mut reader = Reader::default();
+        let mut reader = TableReader::default();
         let mut config = Self::default();
         match DeTable::parse(text) {
             Ok(table) => config.read(table.get_ref(), &mut reader),
@@ -87,32 +96,42 @@ impl Config {
         if reader.findings.is_empty() { Ok(config) } else { Err(reader.findings) }
     }
 
-    fn read(&mut self, table: &DeTable<'_>, reader: &mut Reader) {
+    fn read(&mut self, table: &DeTable<'_>, reader: &mut TableReader) {
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "agents" => {
                     for ((at, name), table) in reader.named(value, "an agent") {
-                        self.agents.insert(name, reader.agent(at, table));
+                        let preset = parse_preset(reader, at, &name, table);
+                        self.agents.insert(name, preset);
                     }
                 }
                 "targets" => {
                     for ((at, name), table) in reader.named(value, "a target") {
-                        self.targets.extend(reader.target(at, table).map(|target| (name, target)));
+                        self.targets.extend(tables::target(reader, at, table).map(|target| (name, target)));
+                    }
+                }
+                "wrap" => {
+                    for ((at, name), table) in reader.named(value, "a server") {
+                        self.wrap.extend(tables::server(reader, at, table).map(|server| (name, server)));
                     }
                 }
                 "models" => {
                     for ((at, name), table) in reader.named(value, "a model") {
-                        self.models.insert(name, reader.model(at, table));
+                        self.models.insert(name, models::model(reader, at, table));
                     }
                 }
-                "evaluators" => self.evaluators = reader.folders(value),
+                "evaluators" => self.evaluators = reader::folders(reader, value),
                 "values" => match value.get_ref().as_table() {
-                    Some(table) => self.values = reader.values(table),
+                    Some(table) => self.values = tables::values(reader, table),
                     None => reader.wrong(value.span(), "values are a table of texts", None),
+                },
+                "fixtures" => match value.get_ref().as_table() {
+                    Some(table) => self.fixtures = tables::values(reader, table),
+                    None => reader.wrong(value.span(), "fixtures are a table of texts", None),
                 },
                 "profiles" => {
                     for ((_, name), table) in reader.named(value, "a profile") {
-                        self.profiles.insert(name, reader.values(table));
+                        self.profiles.insert(name, tables::values(reader, table));
                     }
                 }
                 _ => reader.unknown(key, "sortie.toml", TABLES),
@@ -120,12 +139,33 @@ impl Config {
         }
     }
 
-    pub(crate) fn agent(&self, name: &str) -> Result<&NamedAgent, SetupError> {
+    /// The agent of this name.
+    pub fn agent(&self, name: &str) -> Result<&Preset, SetupError> {
         find("agent `@", "agents", name, &self.agents)
+    }
+
+    /// Every agent that can be started by name, as `--agent` takes it: the builtin ones, and those of the file as `@NAME`.
+    pub fn all_agents(&self) -> BTreeMap<String, Preset> {
+        let own = self.agents.iter().map(|(name, preset)| (format!("@{name}"), preset.clone()));
+        let builtin = Preset::all_builtin().iter().map(|(name, preset)| (name.clone(), preset.clone()));
+        builtin.chain(own).collect()
+    }
+
+    /// The models that have a name, and where each is asked.
+    pub fn model_urls(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.models.iter().map(|(name, endpoint)| (name.as_str(), endpoint.base_url.as_str()))
     }
 
     pub(crate) fn target(&self, name: &str) -> Result<&NamedTarget, SetupError> {
         find("target `@", "targets", name, &self.targets)
+    }
+
+    pub(crate) fn wrap(&self, name: &str) -> Result<&NamedTarget, SetupError> {
+        find("server `", "wrap", name, &self.wrap)
+    }
+
+    pub(crate) fn has_wrap(&self, name: &str) -> bool {
+        self.wrap.contains_key(name)
     }
 
     pub(crate) fn model(&self, name: &str) -> Result<&ModelEndpoint, SetupError> {
@@ -204,7 +244,7 @@ mod tests {
             ("kind = \"mcp\"\nurl = \"http://h\"\nmodel = \"x\"", "kind `mcp` has no `model`"),
             ("kind = \"cmd\"\nurl = \"http://h\"", "needs a `command`"),
             ("kind = \"chat\"\ncommand = \"x\"", "no form over standard input"),
-            ("kind = \"http\"\nurl = \"http://h\"\nbody = \"{\"", "is no JSON"),
+            ("kind = \"http\"\nurl = \"http://h\"\nbody = \"{\"", "is not JSON"),
             ("kind = \"cmd\"\ncommand = \"x\"\nprotocol = \"xml\"", "`text`, `lines`, `json` or `once`"),
         ] {
             let found = wrong(&format!("[targets.z]\n{text}\n")).join("; ");
@@ -222,6 +262,37 @@ mod tests {
         let failure = config.values(Some("nihgt")).unwrap_err();
         assert_eq!(failure.help().as_deref(), Some("did you mean `night`?"));
         assert!(wrong("[values]\nx = 1").join("").contains("a text"));
+    }
+
+    #[test]
+    fn the_schema_has_the_fields_that_are_read() {
+        let schema: serde_json::Value = serde_json::from_str(Config::SCHEMA).unwrap();
+        let keys = |pointer: &str| -> Vec<String> {
+            let properties = schema.pointer(pointer).and_then(|value| value.as_object());
+            properties.unwrap_or_else(|| panic!("{pointer}")).keys().cloned().collect()
+        };
+        assert_eq!(keys("/properties"), TABLES);
+        for (name, known) in
+            [("agent", sortie_agents::FIELDS), ("target", tables::FIELDS), ("model", models::FIELDS)]
+        {
+            assert_eq!(keys(&format!("/$defs/{name}/properties")), known, "{name}");
+        }
+        let kinds = &schema["$defs"]["target"]["properties"]["kind"]["enum"];
+        let kinds: Vec<&str> = kinds.as_array().unwrap().iter().filter_map(|kind| kind.as_str()).collect();
+        assert!(
+            kinds.iter().all(|kind| kind.parse::<TargetKind>().is_ok())
+                && kinds.len() == TargetKind::ALL.len()
+        );
+    }
+
+    #[test]
+    fn an_unknown_field_is_repaired_where_another_is_near() {
+        let found = Config::parse("[agents.x]\ncomand = \"a\"\n").unwrap_err();
+        let fix = found.iter().find_map(|finding| finding.fix.as_ref()).unwrap();
+        assert_eq!(
+            (fix.title.as_str(), &*fix.edits[0].replacement),
+            ("rename the field to `command`", "command")
+        );
     }
 
     #[test]

@@ -84,7 +84,7 @@ fn workflow_line(root: &Path, info: &RunInfo) -> Option<(PathBuf, usize)> {
 fn named_target(text: &str) -> Option<String> {
     match text.parse::<TargetSpec>().ok()?.place {
         TargetPlace::Named(name) => Some(name),
-        TargetPlace::Given(..) => None,
+        TargetPlace::Given(..) | TargetPlace::Wrapped(_) => None,
     }
 }
 

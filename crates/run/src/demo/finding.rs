@@ -99,7 +99,7 @@ pub(super) fn write(number: usize, finding: &Finding<'_>, view: &DemoView) -> St
         let tier = verdict.tier.map(|tier| format!(": {tier}")).unwrap_or_default();
         let about = verdict.description.as_deref().unwrap_or_default();
         text.push_str(&entry(view, style::ERROR, &format!("what it did{tier}"), about));
-        for piece in evidence(verdict, found, view.color) {
+        for piece in evidence(verdict.seen.as_ref(), found, verdict.excerpt.as_ref(), view.color) {
             text.push_str(&view.evidence(&piece));
         }
     }

@@ -30,7 +30,7 @@ const LEGEND: [(char, Style, &str); 8] = [
     ('-', RESISTED, "not_exploited"),
     ('!', ODD, "not as declared"),
     ('?', ODD, "undecided"),
-    ('_', Style::new(), "not played"),
+    ('_', Style::new(), "not run"),
 ];
 
 fn cell(outcome: &Cell) -> char {
@@ -134,10 +134,11 @@ fn legend(demo: &Demo, color: bool) -> String {
 }
 
 /// Where documents of a folder of the library belong, by the operation that delivers them; and how that is called.
-const GROUPS: [(&str, &str, &str); 8] = [
+const GROUPS: [(&str, &str, &str); 9] = [
     ("mcp-server", "tools/list", "MCP server: what it says about its tools"),
     ("mcp-server", "tools/call", "MCP server: what its tools answer"),
     ("mcp-server", "", "MCP server: instructions, resources, prompts, forms, sampling"),
+    ("mcp-wrap", "", "MCP server: what a real one says, changed on the way"),
     ("mcp-client", "", "MCP client"),
     ("a2a-server", "", "A2A server"),
     ("a2a-client", "", "A2A client"),

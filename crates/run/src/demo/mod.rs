@@ -70,7 +70,7 @@ pub(super) struct Row {
 pub(super) struct Cell {
     pub(super) agent: Behaviour,
     pub(super) declared: Declared,
-    /// `None` when it was not played to its end.
+    /// `None` when it was not run to its end.
     pub(super) run: Option<Outcome>,
 }
 

@@ -13,13 +13,8 @@ pub(super) fn write(demo: &Demo, color: bool, columns: usize) -> String {
     let width = AGENTS.iter().map(|agent| agent.name().len()).max().unwrap_or(0);
     for agent in AGENTS {
         // Writing to memory cannot fail.
-        let _ = writeln!(
-            text,
-            "{:width$}  {}: {}",
-            agent.name(),
-            counts(demo, agent),
-            judged(demo, agent, color)
-        );
+        let _ =
+            writeln!(text, "{:width$} {}: {}", agent.name(), counts(demo, agent), judged(demo, agent, color));
     }
     text.push('\n');
     text.push_str(&odd(demo, color, columns));
@@ -71,7 +66,7 @@ fn counts(demo: &Demo, agent: Behaviour) -> String {
 fn result(outcome: &Cell) -> (&'static str, Option<Tier>) {
     match &outcome.run {
         Some(run) if outcome.came() != Came::NotPlayed => (run.verdict.result.as_str(), run.verdict.max_tier),
-        _ => ("not played", None),
+        _ => ("not run", None),
     }
 }
 
@@ -111,7 +106,7 @@ fn note(demo: &Demo, columns: usize) -> String {
         let need = counted(indicators, "indicator needs", "indicators need");
         let _ = write!(
             note,
-            " {need} a judge, and there is none here ({}): these verdicts rest on the other indicators.",
+            " {need} a judge, and the demo has none ({}): these verdicts rest on the other indicators.",
             ids.join(", ")
         );
     }

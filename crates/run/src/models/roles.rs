@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sortie_detect::{Calibration, Judged, Reason, Trust, Vote};
 use sortie_engine::cases::{AttackError, BoxFuture, BudgetExhausted, CaseAttacker, CaseJudge, PatternCase};
 use sortie_engine::targets::Offer;
@@ -11,6 +11,7 @@ use sortie_judge::{
     Attacker, AttackerError, Judge, Labelled, Model, ModelError, Offers, Rubric, Situation, calibrate,
     injections,
 };
+use sortie_probe::UnsolvedTool;
 use sortie_trace::Transcript;
 
 use crate::SetupError;
@@ -171,6 +172,16 @@ impl CaseAttacker for WritingAttacker {
             let attacker = self.0.for_attempt(case.attempt.unwrap_or(1));
             let filled = attacker.fill(situation(case, &rubric, &offers), &names, &purpose).await;
             filled.map_err(attack_error)
+        })
+    }
+
+    fn suggest_call<'a>(
+        &'a self,
+        unsolved: &'a UnsolvedTool,
+    ) -> BoxFuture<'a, Result<Map<String, Value>, AttackError>> {
+        Box::pin(async move {
+            let purpose = format!("call {}", unsolved.tool["name"].as_str().unwrap_or_default());
+            self.0.suggest_call(&unsolved.tool, &unsolved.tried, &purpose).await.map_err(attack_error)
         })
     }
 

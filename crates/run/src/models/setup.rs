@@ -28,7 +28,7 @@ pub struct ModelRequest {
     pub turns: Option<NonZeroUsize>,
     /// The folder of a local model that scores texts, instead of the judge.
     pub embeddings: Option<PathBuf>,
-    /// From which score on semantic indicators match, whatever documents say.
+    /// Minimum score for a semantic match; overrides the documents.
     pub threshold: Option<f64>,
     /// How long one answer may take.
     pub timeout: Option<Duration>,
@@ -99,11 +99,11 @@ impl ModelRequest {
         if !setup.is_asked()
             && let Some((option, _)) = limits.iter().find(|(_, given)| *given)
         {
-            return Err(SetupError::usage(format!("`{option}` is about models, and there is none"))
+            return Err(SetupError::usage(format!("`{option}` needs a model, and none is named"))
                 .with_help("name one with `--judge`, or leave it out"));
         }
         if self.threshold.is_some() && setup.judge.is_none() && self.embeddings.is_none() {
-            let message = "`--semantic-threshold` is about semantic indicators, and nobody scores them";
+            let message = "`--semantic-threshold` needs a judge or an embedding model";
             return Err(SetupError::usage(message).with_help("name who does with `--judge`"));
         }
         let unpriced = |asked: &&KeyedEndpoint| {

@@ -4,13 +4,14 @@ use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sortie_bindings::known_modes;
 use sortie_engine::modes::{Address, Endpoint};
 use sortie_engine::run::{AgentCommand, CommandError, Misfit, RunOptions};
 use sortie_library::NamedDocument;
-use sortie_oatf::bindings::known_modes;
 use sortie_oatf::model::{Actor, Mode, extract_protocol};
 use sortie_practice::{Behaviour, NamedAgent};
 
+use super::servers::is_practice_server;
 use crate::environment::environment;
 use crate::{DocumentCase, SetupError};
 
@@ -41,7 +42,7 @@ impl DocumentCase {
 
     /// A document that nobody watches, without a control.
     pub(crate) fn new(document: NamedDocument, options: RunOptions) -> Self {
-        Self { document, options, watcher: Arc::new(()), controlled: false, twin: None }
+        Self { document, options, watcher: Arc::new(()), controlled: false, twin: None, preset: None }
     }
 }
 
@@ -69,6 +70,9 @@ pub(super) fn reason_against(
         Err(Misfit::NoTarget { mode, .. }) => {
             let (kind, target) = (extract_protocol(&mode), peer(Mode::of(&mode), false));
             Some(format!("this attack needs an {target}: add `--target {kind}=…`"))
+        }
+        Err(Misfit::NoServerToWrap { server, .. }) => {
+            Some(format!("this attack stands before a real server: add `--wrap {server}=…`"))
         }
         Err(misfit @ Misfit::Command(CommandError::Unknown { .. } | CommandError::Empty)) => {
             return Err(SetupError::Misfit { document: document.name.clone(), misfit });
@@ -98,7 +102,7 @@ pub(super) fn clients(document: &NamedDocument) -> impl Iterator<Item = &Actor> 
 }
 
 /// Lets a practice agent be the one under test: it is started as a process, and is the target of every client actor that has
-/// no other. `index` tells the documents of one command apart.
+/// no other. Real servers that nobody named are those to practise with, where there are such. `index` tells the documents of one command apart.
 pub(super) fn practise(
     agent: NamedAgent,
     document: &NamedDocument,
@@ -110,6 +114,13 @@ pub(super) fn practise(
         SetupError::usage(format!("`--agent builtin:{name}`: cannot find this program: {error}"))
     })?;
     let mut command = vec![program.to_string_lossy().into_owned(), "practice".to_owned()];
+    for name in document.compiled.actors().iter().filter_map(|actor| actor.wrap.as_deref()) {
+        if is_practice_server(name) && !options.wrap.contains_key(name) {
+            let address = Address::Stdio([&command[..], &[name.to_owned()]].concat());
+            let server = Endpoint { address, headers: Vec::new(), env: Vec::new(), launch: None };
+            options.wrap.insert(name.to_owned(), server);
+        }
+    }
     command.extend(agent.arguments());
     let mut driven = false;
     let without_target = |actor: &&Actor| !options.targets.contains_key(&actor.name);
@@ -131,14 +142,15 @@ pub(super) fn practise(
             address
         };
         let address = Address::Url(format!("http://{address}/{path}"));
-        options
-            .targets
-            .insert(actor.name.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() });
+        options.targets.insert(
+            actor.name.clone(),
+            Endpoint { address, headers: Vec::new(), env: Vec::new(), launch: None },
+        );
     }
     if options.prompt(&document.compiled).is_some() && !driven {
         command.extend(["--prompt".to_owned(), "{prompt}".to_owned()]);
     }
-    options.agent = Some(AgentCommand { command, env: environment([])?, prompt_stdin: false });
+    options.agent = Some(AgentCommand { command, env: environment([])?, ..AgentCommand::default() });
     // It has nothing to read elsewhere.
     options.workspace |= agent.behaviour == Behaviour::OwnTools;
     options.idle = options.idle.or(Some(IDLE)).filter(|_| !options.targets.is_empty());

@@ -1,41 +1,54 @@
 //! From what was asked for to what is played, and how.
 
+mod agents;
+mod call;
 mod documents;
+mod servers;
 mod targets;
+mod user_servers;
+mod wrap;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sortie_engine::cases;
 use sortie_engine::modes::Address;
 use sortie_engine::run::{AgentCommand, RunOptions};
 use sortie_engine::targets::TargetKind;
+use sortie_evaluators::Values;
 use sortie_library::NamedDocument;
 use sortie_oatf::model::{Actor, Mode};
-use sortie_practice::{NameError, NamedAgent};
-use sortie_report::origin::StartedAgent;
+use sortie_practice::NamedAgent;
+use sortie_sandbox::Sandbox;
 use sortie_syntax::suggestion;
 use sortie_trace::{RedactRule, Redactor};
 
+use self::agents::practice_agent;
 use self::documents::{actors, check, clients, practise, reason_against};
+use crate::agent_preset::AgentPreset;
 use crate::controls::Controls;
-use crate::environment::{BearerSpec, EnvSpec, HeaderSpec, environment};
+use crate::environment::{BearerSpec, EnvSpec, HeaderSpec};
 use crate::models::ModelSetup;
 use crate::repeats::RepeatRequest;
-use crate::target::{ListenSpec, TargetPlace, TargetSettings, TargetSpec, command_words, mode};
+use crate::sandbox::RunSandbox;
+use crate::target::{ListenSpec, TargetPlace, TargetSettings, TargetSpec, mode};
 use crate::utility::Utility;
 use crate::{Campaign, Config, DocumentCase, RunLimits, RunPlace, Selected, SetupError, shell_word};
 
 pub use self::documents::UnplayedDocument;
+pub use self::user_servers::UserServers;
+pub use self::wrap::WrapSpec;
 
 /// What a run is asked to do, apart from what it plays.
 #[derive(Default)]
 pub struct RunRequest {
     /// The words that ask for it, to be kept with it.
     pub words: Vec<String>,
-    /// The agent under test: a command, `@NAME` or `builtin:NAME`.
+    /// The agent under test: a command, the name of a preset, `@NAME` or `builtin:NAME`.
     pub agent: Option<String>,
+    /// The model of an agent that is started by a preset.
+    pub agent_model: Option<String>,
     /// Environment variables that the agent inherits.
     pub env: Vec<String>,
     /// Whether the agent reads its prompt from standard input.
@@ -50,6 +63,10 @@ pub struct RunRequest {
     pub bearers: Vec<BearerSpec>,
     /// Environment variables that targets inherit.
     pub target_env: Vec<EnvSpec>,
+    /// The real servers that actors stand before, or that are only recorded.
+    pub wrap: Vec<WrapSpec>,
+    /// The servers that the user has configured for a client, which are offered to the agent too.
+    pub with_servers: UserServers,
     /// How the target of evaluators is talked to.
     pub settings: TargetSettings,
     /// What is taken out of everything that is kept, besides credentials.
@@ -69,10 +86,27 @@ pub struct RunRequest {
     pub controls: Option<Controls>,
     /// The harmless question that the target of evaluators has to answer.
     pub control: Option<String>,
+    /// What is known about the tools of a server, and which of them are attacked.
+    pub probing: Probing,
+    /// Start servers in a sandbox.
+    pub sandbox: bool,
     /// How cases are repeated; `None` where each is played once.
     pub repeats: Option<RepeatRequest>,
     /// A command that says after each attempt whether the agent did its task.
     pub utility: Option<Utility>,
+}
+
+/// What is known about the tools of a server, and which of them are attacked.
+#[derive(Clone, Debug, Default)]
+pub struct Probing {
+    /// Arguments with which tools work, by the name of a property or `tool.property`.
+    pub fixtures: Values,
+    /// Play every case, also where the others have said enough.
+    pub exhaustive: bool,
+    /// Also send a server addresses of other machines.
+    pub network_payloads: bool,
+    /// The folder of a run: only tools whose listing has changed since are attacked.
+    pub changed_since: Option<PathBuf>,
 }
 
 impl RunRequest {
@@ -90,9 +124,11 @@ impl RunRequest {
     pub fn resolve(mut self, config: &Config, selected: Selected) -> Result<Campaign, SetupError> {
         let Selected { documents, optional_documents, evaluators } = selected;
         let attacks = evaluators.as_ref().is_some_and(|evaluators| !evaluators.is_empty());
+        let sandbox = RunSandbox::prepare(&self, config)?;
         let resolver = Resolver {
             request: &self,
             config,
+            sandbox: sandbox.live.as_deref(),
             evaluators: attacks,
             // A replay needs no credentials, and no agent.
             live: self.place.replay.is_none(),
@@ -125,8 +161,10 @@ impl RunRequest {
         }
         let builtin = self.agent.as_deref().and_then(practice_agent).transpose()?;
         let agent = self.agent.as_deref().filter(|_| builtin.is_none());
-        let agent = agent.map(|agent| resolver.agent(agent)).transpose()?;
-        let started = resolver.started_agent(builtin, agent.as_ref());
+        let preset = agent.map(|agent| resolver.preset(agent)).transpose()?;
+        let agent = preset.as_ref().map(|preset| resolver.agent_command(preset)).transpose()?;
+        let started = resolver.started_agent(builtin, preset.as_deref());
+        let agents = (preset.as_deref(), agent.as_ref(), builtin);
         let targets = resolver.attacked()?;
         let target = if attacks { resolver.target_of_evaluators(&mut secrets)? } else { None };
         let control = resolver.control_of_target();
@@ -138,7 +176,7 @@ impl RunRequest {
         let named = documents.into_iter().map(|document| (document, true));
         let documents = named.chain(optional_documents.into_iter().map(|document| (document, false)));
         for (index, (document, is_named)) in documents.enumerate() {
-            let options = resolver.options(&document, index, agent.as_ref(), builtin, &mut secrets);
+            let options = resolver.options(&document, index, agents, &mut secrets);
             let options = match options {
                 Err(error @ SetupError::Ambiguous { .. }) if !is_named => {
                     unplayed.push(UnplayedDocument { document, reason: error.to_string() });
@@ -154,12 +192,13 @@ impl RunRequest {
             }
             let mut twin = None;
             if plays_twins && let Some(own) = document.twin()? {
-                let options = resolver.options(&own, index, agent.as_ref(), builtin, &mut secrets)?;
+                let options = resolver.options(&own, index, agents, &mut secrets)?;
                 check(&own, &options)?;
                 twin = Some(Box::new(DocumentCase::new(own, options)));
             }
             let controlled = controlled || twin.is_some();
-            prepared.push(DocumentCase { controlled, twin, ..DocumentCase::new(document, options) });
+            let preset = preset.clone();
+            prepared.push(DocumentCase { controlled, twin, preset, ..DocumentCase::new(document, options) });
         }
         resolver.check_ports(&prepared)?;
         // Suites hold documents and evaluators: whoever plays their documents against an agent need not have a target too.
@@ -181,21 +220,21 @@ impl RunRequest {
         }
         self.cases.redactor = redactor;
         self.control = self.control.or(control);
+        self.cases.sandbox.clone_from(&sandbox.live);
+        let mut fixtures = config.fixtures.clone();
+        fixtures.append(&mut self.probing.fixtures);
+        self.probing.fixtures = fixtures;
         let (request, documents, agent) = (self, prepared, started);
-        Ok(Campaign { request, documents, unplayed, evaluators, target, agent, targets })
+        Ok(Campaign { request, documents, unplayed, evaluators, target, agent, preset, targets, sandbox })
     }
-}
-
-/// The practice agent that is meant, if one is.
-fn practice_agent(agent: &str) -> Option<Result<NamedAgent, SetupError>> {
-    let name = agent.strip_prefix("builtin:")?;
-    Some(name.parse().map_err(|error: NameError| SetupError::usage(format!("`--agent`: {error}"))))
 }
 
 /// Finds out what a request stands for.
 struct Resolver<'a> {
     request: &'a RunRequest,
     config: &'a Config,
+    /// Where servers are started, where that is not the host.
+    sandbox: Option<&'a Sandbox>,
     /// Whether there are evaluators, which attack the target without an actor.
     evaluators: bool,
     /// Whether anything is started or sent.
@@ -203,44 +242,12 @@ struct Resolver<'a> {
 }
 
 impl Resolver<'_> {
-    fn agent(&self, agent: &str) -> Result<AgentCommand, SetupError> {
-        let failed = |error| SetupError::usage(format!("`--agent`: {error}"));
-        let (command, env, stdin) = match agent.strip_prefix('@') {
-            Some(name) => {
-                let named = self.config.agent(name)?;
-                (named.command.clone(), named.env.clone(), named.prompt_stdin)
-            }
-            None => (command_words(agent).map_err(failed)?, Vec::new(), false),
-        };
-        let prompt_stdin = stdin || self.request.prompt_stdin;
-        if !self.live {
-            return Ok(AgentCommand { command, env: Vec::new(), prompt_stdin });
-        }
-        find_program(&command[0])?;
-        let names = env.iter().chain(&self.request.env).map(String::as_str);
-        Ok(AgentCommand { command, env: environment(names)?, prompt_stdin })
-    }
-
-    /// The agent, as a report names it.
-    fn started_agent(
-        &self,
-        builtin: Option<NamedAgent>,
-        agent: Option<&AgentCommand>,
-    ) -> Option<StartedAgent> {
-        let command = match (builtin, agent) {
-            (Some(agent), _) => format!("builtin:{}", agent.arguments().join(" ")),
-            (None, Some(agent)) => command_line(&agent.command),
-            (None, None) => return None,
-        };
-        Some(StartedAgent { command, prompt: self.request.documents.prompt.clone() })
-    }
-
     /// What is attacked, as a report names it.
     fn attacked(&self) -> Result<Vec<String>, SetupError> {
         let targets = self.request.targets.iter().map(|asked| {
             let (kind, address) = match &asked.place {
                 TargetPlace::Given(kind, address) => (*kind, address),
-                TargetPlace::Named(name) => {
+                TargetPlace::Named(name) | TargetPlace::Wrapped(name) => {
                     let named = self.config.target(name)?;
                     (named.kind, &named.address)
                 }
@@ -260,17 +267,20 @@ impl Resolver<'_> {
         &self,
         document: &NamedDocument,
         index: usize,
-        agent: Option<&AgentCommand>,
-        builtin: Option<NamedAgent>,
+        started: (Option<&AgentPreset>, Option<&AgentCommand>, Option<NamedAgent>),
         secrets: &mut BTreeSet<String>,
     ) -> Result<RunOptions, SetupError> {
+        let (preset, agent, builtin) = started;
         let mut options = self.request.documents.clone();
         options.agent = agent.cloned();
+        options.workspace |= preset.is_some_and(|preset| preset.preset.workspace);
         options.listen = self.listen(document)?;
         for actor in clients(document) {
             let target = self.target(document, actor, secrets)?;
             options.targets.extend(target.map(|target| (actor.name.clone(), target)));
         }
+        options.wrap = self.wrapped(document, secrets)?;
+        self.add_user_servers(&mut options.wrap, secrets)?;
         if let Some(agent) = builtin {
             practise(agent, document, index, &mut options)?;
         }
@@ -294,7 +304,7 @@ impl Resolver<'_> {
             }
             None if names(side).next().is_none() => {
                 let kind = side.0;
-                Err(SetupError::usage(format!("`{option}` is for nobody: there is no {kind} actor")))
+                Err(SetupError::usage(format!("`{option}` is not used: the document has no {kind} actor")))
             }
             _ => Ok(()),
         };
@@ -309,20 +319,33 @@ impl Resolver<'_> {
                 |actor: &Actor| mode(kind).is_some_and(|mode| Mode::of(mode) == Mode::of(&actor.mode));
             if asked.actor.is_none() && !documents().flat_map(actors).any(of_kind) {
                 let nobody = match mode(kind) {
-                    Some(mode) => format!("there is no actor of mode `{mode}`"),
+                    Some(mode) => format!("no actor has mode `{mode}`"),
                     None => format!("only evaluators attack a target of kind `{}`", kind.as_str()),
                 };
-                return Err(SetupError::usage(format!("`--target {}` is for nobody: {nobody}", asked.text)));
+                return Err(SetupError::usage(format!("`--target {}` is not used: {nobody}", asked.text)));
             }
         }
         let others = self.request.headers.iter().map(|asked| ("--target-header", &asked.actor));
         let others = others.chain(self.request.bearers.iter().map(|asked| ("--target-bearer", &asked.actor)));
         let others = others.chain(self.request.target_env.iter().map(|asked| ("--target-env", &asked.actor)));
+        let with = &self.request.with_servers;
+        let is_wrapped = |name: &str| {
+            self.request.wrap.iter().any(|asked| asked.is(name))
+                || self.config.has_wrap(name)
+                || with.has(name)
+        };
+        let others = others.filter(|(option, actor)| match actor {
+            Some(name) => !is_wrapped(name),
+            // It may be for any server of the user.
+            None => *option != "--target-env" || with.is_empty(),
+        });
         for (option, actor) in others.filter(|(_, actor)| !for_evaluators(actor.as_ref())) {
             check(option, actor.as_deref(), CLIENT)?;
         }
-        if !self.request.env.is_empty() && self.request.agent.is_none() {
-            return Err(SetupError::usage("`--env` is for nobody: there is no `--agent`"));
+        let is_given =
+            [("--env", !self.request.env.is_empty()), ("--agent-model", self.request.agent_model.is_some())];
+        if let Some((option, _)) = is_given.iter().find(|(_, given)| *given && self.request.agent.is_none()) {
+            return Err(SetupError::usage(format!("`{option}` needs `--agent`")));
         }
         Ok(())
     }
@@ -374,19 +397,6 @@ impl Resolver<'_> {
 fn command_line(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| shell_word(Path::new(word))).collect();
     words.join(" ")
-}
-
-/// Whether a program can be found, so that a typo is noticed before anything listens.
-fn find_program(program: &str) -> Result<(), SetupError> {
-    let found = if program.contains('{') {
-        true
-    } else if program.contains('/') {
-        Path::new(program).is_file()
-    } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    };
-    if found { Ok(()) } else { Err(SetupError::usage(format!("there is no program `{program}`"))) }
 }
 
 /// The side of a protocol that an actor plays: its name, and whether an actor is on it.

@@ -16,13 +16,14 @@ use crate::target::{TargetPlace, TargetSettings, TargetSpec, mode};
 const BODY: &str = r#"{"message": "{{message}}"}"#;
 
 /// The shortest value of a variable that is taken for a credential, in letters: `1` and `debug` stand everywhere.
-const MIN_SECRET: usize = 8;
+pub(super) const MIN_SECRET: usize = 8;
 
 impl Resolver<'_> {
     pub(super) fn kind(&self, asked: &TargetSpec) -> Result<TargetKind, SetupError> {
         match &asked.place {
             TargetPlace::Named(name) => self.config.target(name).map(|named| named.kind),
             TargetPlace::Given(kind, _) => Ok(*kind),
+            TargetPlace::Wrapped(_) => Ok(TargetKind::Mcp),
         }
     }
 
@@ -97,7 +98,7 @@ impl Resolver<'_> {
         let settings = &self.request.settings;
         if let Some((_, option)) = settings.misplaced(kind) {
             return Err(SetupError::usage(format!(
-                "`{option}` is for nobody: the target is of kind `{}`",
+                "`{option}` is not used: the target is of kind `{}`",
                 kind.as_str()
             )));
         }
@@ -131,12 +132,12 @@ impl Resolver<'_> {
         let asked = self.request.targets.iter().find(|asked| asked.actor.is_none())?;
         match &asked.place {
             TargetPlace::Named(name) => self.config.target(name).ok()?.control.clone(),
-            TargetPlace::Given(..) => None,
+            TargetPlace::Given(..) | TargetPlace::Wrapped(_) => None,
         }
     }
 
     /// Where a target is, with the credentials that are its own, and how sortie.toml says that it is talked to.
-    fn assembled(
+    pub(super) fn assembled(
         &self,
         asked: &TargetSpec,
         whose: &str,
@@ -147,8 +148,9 @@ impl Resolver<'_> {
             TargetPlace::Given(_, address) => {
                 (address.clone(), Vec::new(), Vec::new(), TargetSettings::default())
             }
-            TargetPlace::Named(name) => {
-                let named = self.config.target(name)?;
+            TargetPlace::Named(name) | TargetPlace::Wrapped(name) => {
+                let is_target = matches!(asked.place, TargetPlace::Named(_));
+                let named = if is_target { self.config.target(name) } else { self.config.wrap(name) }?;
                 let bearer = named.bearer.iter().map(|value| Header::bearer(value.clone()));
                 let headers = named.headers.iter().map(|(name, value)| Header::plain(name, value.clone()));
                 let headers = headers.chain(bearer).collect();
@@ -176,7 +178,7 @@ impl Resolver<'_> {
                     .with_help("give it environment variables with `--target-env`"));
             }
             Address::Url(_) if !env.is_empty() => {
-                return Err(SetupError::usage(format!("{whose} is no process of ours"))
+                return Err(SetupError::usage(format!("{whose} is not a process of ours"))
                     .with_help("give it headers with `--target-header` and `--target-bearer`"));
             }
             Address::Stdio(_) | Address::Url(_) => {}
@@ -188,10 +190,16 @@ impl Resolver<'_> {
             Address::Stdio(_) if self.live => environment(env.iter().map(String::as_str))?,
             _ => Vec::new(),
         };
+        let (env, launch) = match (&address, self.sandbox) {
+            (Address::Stdio(command), Some(sandbox)) => {
+                (sandbox.environment(&env), Some(sandbox.launch(command)))
+            }
+            _ => (env, None),
+        };
         // Where nothing is sent, a credential that is there is still kept out of what is written.
         let needed = |header: &Header| self.live || header.value.value().is_ok();
         let headers = headers.into_iter().filter(needed).map(|header| header.filled(secrets));
-        Ok((modes::Endpoint { address, headers: headers.collect::<Result<_, _>>()?, env }, settings))
+        Ok((modes::Endpoint { address, headers: headers.collect::<Result<_, _>>()?, env, launch }, settings))
     }
 }
 

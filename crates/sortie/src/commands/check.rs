@@ -19,20 +19,20 @@ Examples:
   Check one document:
     $ sortie check attack.yaml
 
-  Check every document below a folder, and let no warning pass:
+  Check every document in a folder, and fail on warnings:
     $ sortie check attacks/ --deny warnings
 
-  See what would be repaired, then repair it:
+  Preview fixes, then apply them:
     $ sortie check attack.yaml --diff
     $ sortie check attack.yaml --fix
 
-  The same with suggestions, which change what a document says:
+  Preview suggestions, which change the meaning of a document:
     $ sortie check attack.yaml --diff --suggested
 
-  Check what another program writes:
+  Check standard input:
     $ sortie new --mode a2a_server | sortie check -
 
-  Annotate a pull request, or feed another tool:
+  Annotate a pull request, or write JSON:
     $ sortie check attacks/ --format github
     $ sortie check attacks/ --format json
 
@@ -41,43 +41,41 @@ Exit codes:
   1  an error in a document or an evaluator, or a denied warning
   2  wrong usage, an input that cannot be read, or no document found";
 
-/// Check documents and evaluators: every error, warning and lint, each with its place and what to do.
+/// Check documents and evaluators: errors, warnings and lints, each with its location and a fix.
 ///
-/// Every document is parsed, validated against the rules of OATF, and linted for what is legal and still a
-/// mistake. One run reports everything it can find. Evaluators, their fixtures and suites are checked as well, as
-/// `sortie evaluators check` does it.
+/// Documents are parsed, validated against OATF, and linted for likely mistakes. All findings are reported in one run.
+/// Evaluators, fixtures and suites are checked too, as with `sortie evaluators check`.
 ///
-/// A file that is named is checked whatever it holds. In a folder, a file is a document when `oatf` or `attack`
-/// is a key at its top level, and an evaluator when it has the keys of one; other files are mentioned once, and what
-/// starts with a dot is skipped.
+/// A file that you name is always checked. In a folder, a document is a file with `oatf` or `attack` as a top-level key, and an
+/// evaluator is a file with an evaluator's keys. Other files are counted in a note. Names that start with a dot are skipped.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, group = clap::ArgGroup::new("repairs").multiple(true))]
 pub(crate) struct Check {
-    /// Files, folders, ids of the library, or `-` for standard input
+    /// Files, folders, library ids, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: FindingsFormat,
 
-    /// Repair what can be repaired without a decision, then report what is left
+    /// Apply safe fixes, then report what is left
     #[arg(long, group = "repairs")]
     fix: bool,
 
-    /// Show what `--fix` would change as a diff, and write nothing
+    /// Show what `--fix` would change as a diff; write nothing
     #[arg(long, group = "repairs")]
     diff: bool,
 
-    /// Apply suggestions too. They change what a document says: see them with `--diff` first
+    /// Also apply suggestions. They change the meaning of a document: preview them with `--diff`
     #[arg(long, requires = "repairs")]
     suggested: bool,
 
-    /// Treat warnings with this code as errors; `L` stands for a family, `warnings` for all; `proofs` asks for proofs
+    /// Treat warnings with this code as errors: a code, a family such as `L`, or `warnings` for all. `proofs` requires proofs
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
-    /// Do not report warnings with this code; `L` stands for a family, `warnings` for all
+    /// Do not report warnings with this code: a code, a family such as `L`, or `warnings` for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<String>,
 }

@@ -25,22 +25,22 @@ Exit codes:
   2  invalid input
   3  nothing is shown to be worse, but a case is undecided, or no case was decided in both runs";
 
-/// Compare two runs of the same cases: what got better, what got worse, and what is not known.
+/// Compare two runs of the same cases: better, worse, or undecided.
 ///
-/// Agents with models do not always do the same, so a difference counts only where an exact test shows it. Where none does, the case
-/// is undecided, with the number of runs that would tell. Cases with one name and different documents are not compared.
+/// Agents with models vary between runs, so a difference counts only if an exact test confirms it. Otherwise the case is
+/// undecided, and the report says how many attempts would decide it. Cases whose documents differ are not compared.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Compare {
-    /// The folder of the run to compare with: the older one
+    /// The older run's folder
     #[arg(value_name = "RUN_A")]
     a: PathBuf,
 
-    /// The folder of the run to compare: the newer one
+    /// The newer run's folder
     #[arg(value_name = "RUN_B")]
     b: PathBuf,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: ComparisonFormat,
 

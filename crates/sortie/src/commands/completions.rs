@@ -10,15 +10,15 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  For this shell only:
+  For the current shell:
     $ source <(sortie completions bash)
 
-  For good, with fish:
+  Permanently, with fish:
     $ sortie completions fish > sortie.fish
 
   and put the file into ~/.config/fish/completions/";
 
-/// Print a script that completes Sortie's commands and options.
+/// Print a shell completion script.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Completions {

@@ -16,7 +16,7 @@ Examples:
   Run every fixture in a folder:
     $ sortie conformance fixtures/
 
-  List each case, for another tool:
+  List every case as JSON:
     $ sortie conformance fixtures/ --format json
 
 Exit codes:
@@ -24,11 +24,11 @@ Exit codes:
   1  a case failed
   2  the folder cannot be read, or holds no case";
 
-/// Run conformance fixtures, strictly.
+/// Run OATF conformance fixtures.
 ///
-/// The folder is laid out like the official one: raw documents under parse/valid and parse/invalid, suites, and one
-/// file for each primitive. Rule and path must match, every expected field is compared, and a file or a field
-/// that is not known is a failure: nothing is skipped.
+/// The folder has the layout of the official suite: raw documents in parse/valid and parse/invalid, suites, and one file for
+/// each primitive. Rule and path must match, and every expected field is compared. Unknown files and fields are failures;
+/// nothing is skipped.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Conformance {
@@ -36,7 +36,7 @@ pub(crate) struct Conformance {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// How to report: what failed, and how many passed; JSON has every case
+    /// Report format: failures and totals; JSON has every case
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

@@ -8,47 +8,46 @@ use std::sync::Arc;
 use clap::Args;
 use sortie_report::write_json;
 use sortie_run::{Demo as Played, DemoResult, DemoView, Observer};
+use sortie_setup::program_word;
 use tokio_util::sync::CancellationToken;
 
-use crate::program;
-use crate::progress::Counter;
 use crate::{Console, Exit, Failure, Format, SignalSender, block_on};
+use sortie_run::display::Counter;
 
 const EXAMPLES: &str = "\
 Examples:
-  For another tool; nothing has to be set up for it:
+  Write JSON:
     $ sortie demo --format json > demo.json
 
 Exit codes:
-  0    everything came out as declared
-  1    a verdict is not the one that is declared
+  0    every verdict is as declared
+  1    a verdict differs from the declared one
   2    wrong usage, or a folder that cannot be written
-  3    no verdict is wrong, but a run errored or never happened
-  130  interrupted; what there is was reported";
+  3    no verdict is wrong, but a run failed or did not run
+  130  interrupted; finished runs were reported";
 
 /// Most runs wait: for a timer of the attack, or for silence. On two cores, 16 at once take half the time of 4, which is little more
 /// than they compute; more gain nothing.
 const RUNS_PER_CORE: usize = 8;
 const MAX_AT_ONCE: usize = 32;
 
-/// Play the whole library against three practice agents, and show what comes of it: a first look, without a key.
+/// Run the whole library against three practice agents: a first look that needs no key and no network.
 ///
-/// `gullible` does what it is told, so every attack must be seen to succeed, as far as its document says. `refuser` does
-/// not, and `quoting-refuser` repeats every attack while it refuses: neither may be flagged. The agents have no
-/// model: this shows that attacks arrive and that detections tell, and says nothing about a real agent. Nothing leaves
-/// the machine.
+/// `gullible` obeys every attack, so every attack must be detected. `refuser` and `quoting-refuser` refuse, and the second
+/// quotes the attack while it refuses; neither may be flagged. The agents have no model: the demo tests attacks and detections,
+/// not a real agent.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Demo {
-    /// How many runs at once; eight for each processor, if this is left out
+    /// Number of runs in parallel. Default: eight per processor
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
 
-    /// Where to keep the traces, with a folder for each agent and each attack. A new folder in `.sortie/runs`, if this is left out
+    /// Folder for the traces. Default: a new folder in `.sortie/runs`
     #[arg(long, value_name = "DIR")]
     run_dir: Option<PathBuf>,
 
-    /// How to report; the schema of JSON is docs/schema/run-v2.json
+    /// Report format; the JSON schema is docs/schema/run-v2.json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -63,7 +62,7 @@ impl Demo {
         };
         let stop = CancellationToken::new();
         let jobs = self.jobs.map_or_else(at_once, NonZeroUsize::get);
-        let played = block_on(&stop, SignalSender::at(notes.terminal), async |abort| {
+        let played = block_on(None, &stop, SignalSender::at(notes.terminal), async |abort| {
             Played::play(jobs, self.run_dir, (&stop, abort), observer).await
         });
         if let Some(counter) = counter {
@@ -77,7 +76,7 @@ impl Demo {
             Format::Json => write_json(&mut console.out, &demo.report())?,
             Format::Human => {
                 let view =
-                    DemoView { color: console.color, columns: console.width(), program: program::called() };
+                    DemoView { color: console.color, columns: console.width(), program: program_word() };
                 console.out.write_all(view.page(&demo).as_bytes())?;
             }
         }

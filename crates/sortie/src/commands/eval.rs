@@ -6,7 +6,7 @@ use clap::Args;
 use sortie_library::EvaluatorSet;
 use sortie_report::{Report, View};
 use sortie_run::models::OpenModels;
-use sortie_run::recordings::{MatchBy, RecordingFormat, Recordings, is_recording};
+use sortie_run::recordings::{DeclaredServer, MatchBy, RecordingFormat, Recordings, is_recording};
 use sortie_run::{Config, TraceSource, decide_cases, documents_to_evaluate, may_name_evaluators};
 
 use crate::models::SemanticArgs;
@@ -15,75 +15,75 @@ use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs, Sources
 
 const EXAMPLES: &str = "\
 Examples:
-  Say what a recorded run means for a document:
+  Evaluate a recorded run with a document:
     $ sortie eval --trace run.jsonl attack.yaml
 
-  Give the verdict of a case of an evaluator again, from its trace:
+  Evaluate one case of an evaluator again, from its trace:
     $ sortie eval --trace case.jsonl path-escape
 
-  Look for every attack of a folder, and let CI show what was found:
+  Look for every attack of a folder, and write a report for CI:
     $ sortie eval --trace run.jsonl --format junit --out report.xml attacks/
 
   Look for an attack in the session files of Claude Code:
     $ sortie eval --from claude-code ~/.claude/projects SRT-001
 
-  Judge a folder of recordings, whatever each is:
+  Evaluate a folder of recordings; the format of each file is detected:
     $ sortie eval --from auto --trace recordings attacks/
 
-  Have a model score texts for semantic indicators:
+  Score semantic indicators with a model:
     $ sortie eval --trace run.jsonl --judge openai=http://localhost/v1 --judge-model tiny attacks/
 
 Exit codes:
   0  every case resisted
   1  at least one case was exploited, wholly or in part
   2  wrong usage, a document that is not valid or has no indicators, a trace that cannot be read
-  3  nothing was exploited, but a case errored, was skipped or never happened, or none was decided";
+  3  nothing was exploited, but a case failed, was skipped or did not run, or none was decided";
 
-/// Say what a recorded run means: was the agent exploited, and which message shows it.
+/// Evaluate a recorded run: verdict and evidence.
 ///
-/// The verdict is the one that the run itself gave. With a document whose indicators have changed since, it is what the run
-/// would have given with them. The trace of a case of an evaluator is decided by that evaluator's checks, and by a judge whose
-/// answers come from the run's `exchanges.jsonl` or from `--replay`. A run that was not a whole one (nobody connected, something crashed, the
-/// payload was not served) never counts as resistance.
+/// The verdict is the same as in the live run, unless the document's indicators have changed since. A case of an evaluator is
+/// decided by the evaluator's checks, and by the judge's answers in `exchanges.jsonl` or `--replay`. A failed run (nobody
+/// connected, a crash, a payload that was not served) never counts as resistance.
 ///
-/// With `--from`, recordings of other programs are read, as their own session files or logs. What such a recording could not have shown is
-/// undecided, and the report says which setting would have recorded it.
+/// `--from` reads session files and logs of other programs. If a recording cannot show what an indicator needs, the case is
+/// undecided, and the report names the setting that would have recorded it.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Eval {
-    /// Documents: files or folders, ids of the library, or `-` for standard input; and the evaluators whose cases the traces are of.
-    /// With `--from`, recordings too; the whole library, where no document is named
+    /// Documents (files, folders, library ids, or `-` for standard input) and evaluators. With `--from`, also recordings; if no
+    /// document is named, the whole library is used
     #[arg(required_unless_present = "from", value_name = "DOC|EVALUATOR|PATH")]
     documents: Vec<PathBuf>,
 
-    /// A recording, a folder of recordings, or `-` for standard input; may be given more than once
+    /// A recording, a folder of recordings, or `-` for standard input. Repeatable
     #[arg(long = "trace", value_name = "PATH", required_unless_present = "from")]
     traces: Vec<PathBuf>,
 
-    /// The format of recordings of another program; `auto` recognizes each file
+    /// Format of the recordings; `auto` detects the format of each file
     #[arg(long, value_name = "FORMAT", value_parser = from_format())]
     from: Option<RecordingFormat>,
 
-    /// An MCP server of the agent, by its name, for formats that do not say whose a tool is; may be given more than once
-    #[arg(long = "server", value_name = "NAME", requires = "from")]
-    servers: Vec<String>,
+    /// An MCP server of the agent and its tools, for formats that do not record which server a tool belongs to. `local=TOOL` is a
+    /// function of the agent itself. Repeatable
+    #[arg(long = "server", value_name = "NAME[=TOOL,…]", requires = "from")]
+    servers: Vec<DeclaredServer>,
 
-    /// With several recordings: which documents each is judged with
+    /// With several recordings: the documents to evaluate each one with
     #[arg(long = "match", value_name = "BY", default_value = "header", value_parser = words([
-        ("header", "The one that it says it is a run of, or all", MatchBy::Header),
-        ("all", "All of them, whatever it says", MatchBy::All),
+        ("header", "The document named in the recording's header; all if it names none", MatchBy::Header),
+        ("all", "All documents", MatchBy::All),
     ]))]
     match_by: MatchBy,
 
-    /// A folder of evaluators, besides those that come with Sortie; may be given more than once
+    /// Also load the evaluators in this folder. Repeatable
     #[arg(long = "evaluators", value_name = "DIR")]
     folders: Vec<PathBuf>,
 
-    /// Leave out the evaluators that come with Sortie
+    /// Do not load the bundled evaluators
     #[arg(long)]
     without_bundled: bool,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: RunsFormat,
 
@@ -91,15 +91,15 @@ pub(crate) struct Eval {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Let silence count as resistance even when the payload was not served
+    /// Count a case as passed even if the payload never reached the agent. This hides broken runs
     #[arg(long)]
     lenient: bool,
 
-    /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
+    /// Exit with 0 even if some cases were skipped, for example because they need a judge. At least one case must be decided
     #[arg(long)]
     allow_skipped: bool,
 
-    /// Models that have a name; `sortie.toml`, if it is there
+    /// Configuration file with named models. Default: `sortie.toml` in this folder
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -132,8 +132,8 @@ impl Eval {
         let many = traces.len() > 1 || self.traces.iter().any(|path| path.is_dir());
         let from = from.or((many && !self.documents.is_empty()).then_some(RecordingFormat::Own));
         if evaluators.is_some() && from.is_some() {
-            return Err(Failure::new("evaluators decide cases of their own, and no other recordings")
-                .help("name documents, or the traces of cases and no `--from`"));
+            return Err(Failure::new("an evaluator can only evaluate traces of its own cases")
+                .help("name documents, or leave out `--from` and give traces of that evaluator's cases"));
         }
         let mut request = self.models.request();
         if evaluators.is_some() && request.judge.at.is_some() && request.cache.is_none() {

@@ -12,28 +12,28 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  What does this code mean, and what would be right?
+  Explain a rule code:
     $ sortie explain V-013
 
-  What does a word in a report mean?
+  Explain terms of a report:
     $ sortie explain boundary_breach
     $ sortie explain not_delivered
     $ sortie explain regressed
 
-  Every code and every word there is:
+  List all codes and terms:
     $ sortie explain --list";
 
 /// How wide an explanation may be.
 const WIDTH: usize = 100;
 
-/// Explain a code of a finding, or a word of a report.
+/// Explain a rule code or a term from a report.
 ///
-/// For a code: what must hold, why, and what is wrong and right. For a word, such as a tier, a failure or a result: what it means,
-/// and what to do about it.
+/// A code: the rule, its reason, a wrong and a right example. A term, such as a tier, a failure or a result: its meaning, and
+/// what to do.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Explain {
-    /// A code from a finding, such as `V-013`, or a word from a report, such as `not_delivered`
+    /// A code such as `V-013`, or a term such as `not_delivered`
     #[arg(
         value_name = "WORD",
         required_unless_present = "list",
@@ -42,7 +42,7 @@ pub(crate) struct Explain {
     )]
     code: Option<String>,
 
-    /// List every code with its title, and every word
+    /// List every code with its title, and every term
     #[arg(long)]
     list: bool,
 }

@@ -13,13 +13,13 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Format every document below a folder:
+  Format every document in a folder:
     $ sortie fmt attacks/
 
-  Find out, in CI, whether somebody forgot to:
+  Check formatting in CI:
     $ sortie fmt --check attacks/
 
-  See what would change:
+  Preview changes:
     $ sortie fmt --diff attack.yaml
 
   Use it as a filter:
@@ -27,14 +27,13 @@ Examples:
 
 Exit codes:
   0  formatted, or nothing to do
-  1  with --check or --diff, a document is formatted differently; a comment could not be kept, and the file was left alone
-  2  wrong usage, an input that cannot be read or is no document, or no document found";
+  1  with --check or --diff, a document is not formatted; or a comment could not be kept, so the file was not changed
+  2  wrong usage, an input that cannot be read or has errors, or no document found";
 
-/// Format documents: one way to write them, with every comment kept.
+/// Format documents. Comments are kept.
 ///
-/// Fields come in the order of the specification, two columns for each level. What a document says does not
-/// change, and a file is replaced in one step or not at all. Where a comment could not be kept, the file is left
-/// alone and named.
+/// Fields are put in the order of the specification, with an indent of two. The meaning of a document does not change. Files
+/// are replaced atomically. If a comment cannot be kept, the file is not changed and is named.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Fmt {
@@ -42,11 +41,11 @@ pub(crate) struct Fmt {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Write nothing, and name what is formatted differently
+    /// Write nothing; list the files that are not formatted
     #[arg(long)]
     check: bool,
 
-    /// Write nothing, and show what would change as a diff
+    /// Write nothing; show the changes as a diff
     #[arg(long)]
     diff: bool,
 }
@@ -90,7 +89,7 @@ impl Fmt {
     fn format(&self, input: &DocumentInput, console: &mut Console) -> Result<Option<bool>, Failure> {
         let name = input.name();
         let no_document = || {
-            Failure::new(format!("`{name}` is no document, and was left alone"))
+            Failure::new(format!("`{name}` has errors, so it was not formatted"))
                 .help(format!("`sortie check {name}` says why"))
         };
         let text = match input.read() {

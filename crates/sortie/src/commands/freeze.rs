@@ -12,24 +12,24 @@ use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  Attack a server, and keep what it gives in to:
+  Attack a server, and keep a finding:
     $ sortie run path-escape --target 'mcp=stdio:./server.sh weak' --run-dir run # ends with 1
     $ sortie freeze run path-escape/parent-folders/read_note --out escape.yaml
     $ sortie prove escape.yaml
 
-  Try it again once the server is repaired, without evaluators and without a model:
+  Test the repaired server, without evaluators and without a model:
     $ sortie run escape.yaml --target 'mcp=stdio:./server.sh fixed'
 
 Exit codes:
-  0    the document is written, and proved
-  1    the document is written, and what is said about it is to be looked at before it counts
-  2    wrong usage; a run or a case that cannot be frozen: nothing is written";
+  0    the document was written and proved
+  1    the document was written, but the printed notes need a review
+  2    wrong usage, or a run or case that cannot be frozen; nothing was written";
 
-/// Make a document of a finding, with proofs, so that it can be tried again without a model.
+/// Turn a finding into a document with proofs: a regression test that needs no model.
 ///
-/// A case of an evaluator that the target gave in to becomes a client actor that says the same again, and indicators that look where
-/// the check, or the quotes of the judge, found it. Beside the document stand proofs for `sortie prove`: the trace of the finding,
-/// traces of the same run in which the target resisted, what the fixtures of the evaluator say, and near misses.
+/// The document has a client actor that repeats the messages of the case, and indicators that look where the check or the judge
+/// found the evidence. Proofs for `sortie prove` are written beside it: the trace of the finding, traces of resisted cases, the
+/// evaluator's fixtures, and near misses.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Freeze {
@@ -37,19 +37,19 @@ pub(crate) struct Freeze {
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
-    /// The case, by the id that the report gives it
+    /// The id of the case, as in the report
     #[arg(value_name = "CASE")]
     case: String,
 
-    /// The file to write; named after the case, in this folder, if this is left out
+    /// The file to write. Default: named after the case, in this folder
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// The id of the document: a prefix of yours, and a number of at least three digits
+    /// The id of the document: a prefix and a number of at least three digits
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 
-    /// What a placeholder stood for, where the trace of the case does not say; may be given more than once
+    /// Value of a placeholder that the trace does not record. Repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     var: Vec<String>,
 

@@ -14,29 +14,29 @@ use crate::{Console, Exit, Failure, Format};
 
 const EXAMPLES: &str = "\
 Examples:
-  What there is:
+  List all attacks:
     $ sortie library list
 
-  One of them, as it is written:
+  Print one attack:
     $ sortie library show SRT-010
 
-  One of them, against a practice agent:
+  Run it against a practice agent:
     $ sortie run SRT-010 --agent builtin:refuser
 
-  A copy of some with their proofs, to change them:
+  Copy attacks with their proofs, to change them:
     $ sortie library export my-attacks SRT-010 SRT-023
 
-  What they cover, and what not:
+  Show what the attacks cover:
     $ sortie library coverage
 
 Exit codes:
-  0  it is there
+  0  success
   2  wrong usage, no such document, or a file that cannot be written";
 
-/// Look at the attacks that come with Sortie: list, show and copy them, and see what they cover.
+/// List, show and copy the bundled attacks, and see what they cover.
 ///
-/// Wherever documents are used (`run`, `eval`, `prove`, `check`, `trace show --document`) one of the library can be named by its
-/// id, its name, or the beginning of its name. A path that exists is always a path.
+/// Every command that takes a document (`run`, `eval`, `prove`, `check`, `trace show --document`) also takes the id, the name,
+/// or the start of the name of a bundled attack. An existing path takes precedence.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Library {
@@ -61,21 +61,21 @@ impl Library {
 
 /// List the documents of the library.
 ///
-/// What is asked for must be true of a document all at once. When it is true of none, that is an error.
+/// All filters must match. It is an error if no document matches.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  Those with several actors, one of them an A2A server:
+  Attacks with several actors, one of them an A2A server:
     $ sortie library list --mode a2a_server --tag multi-actor
 
-  Those that an entry of the coverage stands for:
+  Attacks for one entry of the coverage:
     $ sortie library list --covers MCP08 --covers audit  # ends with 2, since `audit` is a tag
     $ sortie library list --covers MCP08 --tag audit")]
 struct List {
     #[command(flatten)]
     filter: FilterArgs,
 
-    /// How to report; the schema of JSON is docs/schema/library-list-v1.json
+    /// Output format; the JSON schema is docs/schema/library-list-v1.json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -93,14 +93,14 @@ impl List {
     }
 }
 
-/// Print a document of the library, as it is written.
+/// Print the source of a bundled document.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  Start from one of them:
+  Start from a bundled attack:
     $ sortie library show SRT-003 > mine.yaml")]
 struct Show {
-    /// Its id, its name, or the beginning of its name
+    /// Its id, its name, or the start of its name
     #[arg(value_name = "ID")]
     name: String,
 }
@@ -114,22 +114,21 @@ impl Show {
 
 /// Copy documents of the library into a folder, with their proofs.
 ///
-/// `sortie prove` proves the copies as it proves the originals. Nothing is overwritten: when one of the files is there already,
-/// nothing is copied.
+/// `sortie prove` works on the copies too. Nothing is overwritten: if one of the files exists, nothing is copied.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  One, to change it and see whether it is still proved:
+  Copy one attack, and prove it again after a change:
     $ sortie library export mine SRT-001
     $ sortie prove mine
 
-  All of them:
+  Copy all attacks:
     $ sortie library export all-attacks")]
 struct Export {
-    /// Where to; made when it is not there
+    /// The folder to copy to; created if needed
     folder: PathBuf,
 
-    /// Which; all of them, when none is named
+    /// The documents to copy. Default: all
     #[arg(value_name = "ID")]
     names: Vec<String>,
 }
@@ -165,17 +164,17 @@ impl Export {
     }
 }
 
-/// Say what the library covers, and what it does not.
+/// Show what the library covers, and what it does not.
 ///
-/// Modes, categories, impacts, tiers, how indicators decide, where attacks stand and how they are hidden, the operations by which
-/// they are delivered and seen, and the entries of security frameworks; each with how many documents.
+/// The number of documents for each mode, category, impact, tier, kind of indicator, place and disguise of the payload,
+/// operation, and entry of a security framework.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  For another tool, with the ids of the documents:
+  Write JSON, with the ids of the documents:
     $ sortie library coverage --format json")]
 struct Coverage {
-    /// How to report; the schema of JSON is docs/schema/library-coverage-v1.json
+    /// Output format; the JSON schema is docs/schema/library-coverage-v1.json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

@@ -12,17 +12,17 @@ use crate::{Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs};
 
 const EXAMPLES: &str = "\
 Examples:
-  Play two halves of a campaign, on two machines or one after the other, and join them:
+  Run two halves of a campaign, for example on two machines, and join them:
     $ sortie run SRT-001 --agent builtin:refuser --repeat 8 --shard 1/2 --grace 0s --run-dir first
     $ sortie run SRT-001 --agent builtin:refuser --repeat 8 --shard 2/2 --grace 0s --run-dir second
     $ sortie merge first second --run-dir both
 
-Exit codes: those of the run, `sortie run --help` lists them; 2 for runs that cannot be joined";
+Exit codes: the same as for `sortie run`; 2 for runs that cannot be joined";
 
-/// Join the folders of runs that played parts of the same attempts.
+/// Join runs that were split with `--shard`.
 ///
-/// The runs must have the same cases, agent, targets, repeats and version. Each attempt may be in one of them only. Attempts that are
-/// in none leave their case undecided.
+/// The runs must have the same cases, agent, targets, repeats and version. Each attempt may be in one run only. A case with
+/// missing attempts is undecided.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Merge {
@@ -34,15 +34,15 @@ pub(crate) struct Merge {
     #[arg(long, value_name = "DIR")]
     run_dir: PathBuf,
 
-    /// Decide each case by a gate such as `5%:20%`: is it exploited in at most P0 of the attempts, or in at least P1?
+    /// Decide each case by a gate such as `5%:20%`: pass at a rate of at most P0, fail at P1 or more
     #[arg(long, value_name = "P0:P1")]
     gate: Option<Gate>,
 
-    /// How often the gate may be wrong: the chance that a case at P0 fails, and that a case at P1 holds
+    /// Error rates of the gate: A is the chance that a case at P0 fails, B that a case at P1 passes
     #[arg(long, value_name = "A,B", default_value = "5%,5%")]
     errors: ErrorRates,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: RunsFormat,
 
@@ -50,7 +50,7 @@ pub(crate) struct Merge {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Accept skipped cases, as long as others were decided
+    /// Exit with 0 even if some cases were skipped, if at least one was decided
     #[arg(long)]
     allow_skipped: bool,
 

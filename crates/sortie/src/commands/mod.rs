@@ -15,18 +15,24 @@ macro_rules! subcommands {
     };
 }
 
+mod agents;
 mod baseline;
+mod call;
 mod check;
 mod compare;
 mod completions;
 mod conformance;
 mod demo;
+mod doctor;
 mod eval;
 mod evaluators;
 mod explain;
 mod fmt;
 mod freeze;
+mod init;
 mod library;
+mod lsp;
+mod man;
 mod merge;
 mod new;
 mod normalize;
@@ -34,15 +40,21 @@ mod practice;
 mod prove;
 mod report;
 mod run;
+mod sandbox_init;
 mod schema;
 mod suites;
 mod trace;
+mod wrap;
 
 subcommands! {
     pub(crate) enum Command {
         Demo(demo::Demo),
+        Init(init::Init),
+        Doctor(doctor::Doctor),
         Check(check::Check),
         Run(Box<run::Run>),
+        Wrap(wrap::Wrap),
+        Call(call::Call),
         Eval(eval::Eval),
         Report(report::Report),
         Compare(compare::Compare),
@@ -57,10 +69,14 @@ subcommands! {
         Library(library::Library),
         Evaluators(evaluators::Evaluators),
         Suites(suites::Suites),
+        Agents(agents::Agents),
         Schema(schema::Schema),
+        Lsp(lsp::Lsp),
         Trace(trace::Trace),
         Conformance(conformance::Conformance),
         Practice(practice::Practice),
         Completions(completions::Completions),
+        Man(man::Man),
+        SandboxInit(sandbox_init::SandboxInit),
     }
 }

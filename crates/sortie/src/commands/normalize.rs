@@ -10,16 +10,15 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  See a document as an engine sees it:
+  Print the normalized document:
     $ sortie normalize attack.yaml
 
-  Compare what two documents mean:
+  Compare the meaning of two documents:
     $ diff <(sortie normalize attack.yaml) <(sortie normalize attacks/one.yaml)";
 
-/// Print a document with everything explicit: defaults, ids, actors.
+/// Print a document with all defaults, ids and actors made explicit.
 ///
-/// The result is canonical: two documents that mean the same are printed the same, to the byte. Comments are not
-/// part of what a document means, and are left out.
+/// The output is canonical: documents with the same meaning give the same bytes. Comments are dropped.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Normalize {

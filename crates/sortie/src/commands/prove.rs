@@ -19,42 +19,42 @@ Examples:
   Prove a document by the recordings beside it:
     $ sortie prove attack.yaml
 
-  Prove every document below a folder, and see each mutant and what became of it:
+  Prove every document in a folder, and list the result of every mutant:
     $ sortie prove attacks/ --mutants
 
   Record what is missing, and prove it:
     $ sortie prove attack.yaml --record --prompt 'Add 20 and 22'
     $ sortie prove --record late,confused attack.yaml --prompt 'Add 20 and 22'
 
-  Let another tool read what is proved:
+  Write the result as JSON:
     $ sortie prove attacks/ --format json --out proved.json
 
 Exit codes:
   0    every document is proved
-  1    a run gives another verdict than declared, or than the log of the agent that was recorded; an indicator does not fire
+  1    a recording gives another verdict than declared, or than the practice agent's log; an indicator does not fire
        or does not stay silent; a mutant survives that is not accepted; or there are no proofs
   2    wrong usage; a document, a manifest or a recording that cannot be read; something that could not be recorded
   130  interrupted: nothing was recorded";
 
-/// Prove that every indicator of a document can fire, can stay silent, and would be missed if it were wrong.
+/// Prove that every indicator of a document fires when it should, stays silent when it should, and is fully covered by its
+/// recordings.
 ///
-/// The proofs of `attack.yaml` stand in `attack.proofs/`: recordings, and `proofs.yaml`, which says what each must give.
-/// Each recording must give its verdict. Each indicator must fire in one of them, and look at something and stay silent in another.
-/// Then each indicator is made wrong in every way that is known, one at a time, and every mutant that no
-/// recording tells from the document is reported, with the recording that would.
+/// The proofs of `attack.yaml` are in `attack.proofs/`: recordings, and `proofs.yaml` with the expected verdict of each. Each
+/// indicator must match in one recording, and inspect a message and stay silent in another. Then Sortie mutates each indicator.
+/// A mutant survives if every recording gives the same verdict; the report says which recording would catch it.
 ///
-/// With `--record`, recordings that are missing are made first. What each must give is taken from the log of the practice agent,
-/// and not from what the indicators say. A document without proofs also gets near misses: messages that tell its indicators from
-/// wrong ones. Nothing that is there is written over.
+/// `--record` first makes the missing recordings. The expected verdict comes from the practice agent's log, not from the
+/// indicators. A document without proofs also gets near misses: messages that only a wrong indicator would match. Existing
+/// files are not overwritten.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Prove {
-    /// Documents: files or folders, or ids of the library
+    /// Documents: files, folders or library ids
     #[arg(required_unless_present = "record", value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// First make the recordings that are missing, by playing the documents against practice agents. Without names, against
-    /// `gullible`, `refuser` and `quoting-refuser`. Where there are no proofs at all, near misses are written too
+    /// Make missing recordings first, by running the documents against practice agents. Default agents: `gullible`, `refuser`
+    /// and `quoting-refuser`. A document without proofs also gets near misses
     #[arg(
         long,
         value_name = "AGENT",
@@ -64,11 +64,11 @@ pub(crate) struct Prove {
     )]
     record: Option<Vec<String>>,
 
-    /// The task of the agents that are recorded; else the document's (`x-sortie.prompt`)
+    /// The task for the recorded agents. Default: the task in the document (`x-sortie.prompt`)
     #[arg(long, value_name = "TEXT", requires = "record")]
     prompt: Option<String>,
 
-    /// How to report; the schema of JSON is docs/schema/prove-v1.json
+    /// Report format; the JSON schema is docs/schema/prove-v1.json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 
@@ -76,7 +76,7 @@ pub(crate) struct Prove {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// List every mutant and what became of it; JSON always does
+    /// List the result of every mutant (JSON always does)
     #[arg(long)]
     mutants: bool,
 }
@@ -100,7 +100,7 @@ impl Prove {
         }
         if let Some(request) = request {
             let stop = CancellationToken::new();
-            let (events, interrupted) = block_on(&stop, SignalSender::Program, async |abort| {
+            let (events, interrupted) = block_on(None, &stop, SignalSender::Program, async |abort| {
                 request.record(&documents, (&stop, abort)).await
             })??;
             for event in events {

@@ -11,39 +11,39 @@ use crate::{Against, Console, Exit, Failure, ReportOutput, RunsFormat, SarifArgs
 
 const EXAMPLES: &str = "\
 Examples:
-  Play a run, and show it again for CI, without playing it:
+  Run once, then write a report for CI without running again:
     $ sortie run --target cmd=cat --suite eu-ai-act --run-dir first  # ends with 3
     $ sortie report first --format junit --out report.xml  # ends with 3
 
-  Show it to code scanning, findings alone:
+  Write the findings for code scanning:
     $ sortie report first --format sarif --sarif-cases findings --out report.sarif  # ends with 3
 
-  Write a page to look at, which opens from disk:
+  Write an HTML page:
     $ sortie report first --format html --out report.html  # ends with 3
 
-  Show it beside an older run of the same attacks, case by case:
+  Compare with an older run, case by case, in one page:
     $ sortie report first --format html --beside first --out matrix.html  # ends with 3
 
-  Judge it by a baseline, without playing it again:
+  Compare with a baseline, without running again:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir second  # ends with 1
     $ sortie baseline write second > sortie-baseline.jsonl
     $ sortie baseline accept SRT-001 --reason 'this agent is for practice'
     $ sortie report second --against sortie-baseline.jsonl
 
-Exit codes: those of the run, `sortie run --help` lists them";
+Exit codes: the same as for `sortie run`";
 
-/// Show a stored run again, in any format, without playing it.
+/// Write the report of a stored run again, in any format.
 ///
-/// The report is the one that the run wrote. Of a run that was killed, it is a report of what was over, and of what the traces of
-/// documents say that were being played; the rest is unfinished.
+/// Nothing is run again. For a run that was killed, the report has the finished cases and the verdicts that the traces of
+/// unfinished documents allow; other cases are listed as not run.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Report {
-    /// The folder of the run: what `--run-dir` named, or one of `.sortie/runs`
+    /// The run's folder: the one given to `--run-dir`, or one in `.sortie/runs`
     #[arg(value_name = "RUN")]
     run: PathBuf,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: RunsFormat,
 
@@ -51,11 +51,11 @@ pub(crate) struct Report {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Accept skipped cases, as long as others were decided
+    /// Exit with 0 even if some cases were skipped, if at least one was decided
     #[arg(long)]
     allow_skipped: bool,
 
-    /// With `--format html`: show this run of the same cases beside it, in a matrix of cases and runs; may be given several times
+    /// With `--format html`: add this run of the same cases to a matrix of cases and runs. Repeatable
     #[arg(long, value_name = "RUN")]
     beside: Vec<PathBuf>,
 
@@ -71,7 +71,7 @@ impl Report {
         self.sarif.validate(self.format)?;
         let baseline = self.against.load()?;
         if self.format != RunsFormat::Html && !self.beside.is_empty() {
-            return Err(Failure::new("`--beside` is about pages").help("add `--format html`"));
+            return Err(Failure::new("`--beside` needs an HTML report").help("add `--format html`"));
         }
         let load =
             |folder: &PathBuf| StoredRun::load(folder).map_err(|error| Failure::new(error.to_string()));

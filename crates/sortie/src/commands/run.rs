@@ -2,11 +2,9 @@
 
 mod arguments;
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::Args;
@@ -17,100 +15,95 @@ use sortie_report::baseline::Baseline;
 use sortie_report::{View, counted, write_human};
 use sortie_run::events::EventLog;
 use sortie_run::models::ModelSetup;
+use sortie_run::wrap::UserServers;
 use sortie_run::{
-    Campaign, CampaignEnd, Config, Observer, Preview, RunLimits, RunPlace, RunRequest, Selected, SetupError,
-    load_info, may_name_evaluators,
+    Campaign, CampaignEnd, Config, Observer, Preview, Probing, RunLimits, RunPlace, RunRequest, Selected,
+    SetupError, load_info, may_name_evaluators,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::models::ModelArgs;
-use crate::options::variable;
-use crate::progress::{Connecting, Detail, RunDisplay};
+use crate::options::{parse_all, variable};
 use crate::{Against, Console, Exit, Failure, ReportOutput, RunsFormat, SignalSender, Sources, block_on};
 use arguments::{
     AgentArgs, CaseArgs, EndArgs, LibraryArgs, LimitArgs, OutputArgs, RepeatArgs, ServerArgs, TargetArgs,
 };
+use sortie_run::display::{Connecting, Detail, RunDisplay};
 
 const EXAMPLES: &str = "\
 Examples:
-  What would be served, sent and watched, without a socket:
-    $ sortie run --dry-run attack.yaml
+  Attack a practice agent that obeys everything, with one attack from the library:
+    $ sortie run SRT-001 --agent builtin:gullible  # ends with 1: it gave in
 
-  Serve an attack; whoever connects to the address that is printed is under test:
-    $ sortie run --max-duration 1s attack.yaml  # ends with 3, since nobody connects
+  Attack your own agent. Sortie starts it and passes the server's address and the task:
+    $ sortie run calculator.yaml --agent 'bash agent.sh {mcp_url} {prompt}' --prompt 'Add 40 and 2'
 
-  Play all of the library that fits an agent; here a part of it, against a practice agent:
-    $ sortie run --library --mode mcp_server --tag phishing --agent builtin:refuser
+  Attack your coding agent with every attack that applies (`sortie agents list` shows the presets):
+    sortie run --library --agent claude-code --env ANTHROPIC_API_KEY
 
-  Start the agent under test, tell it where the server is, and let CI show what became of it:
-    $ sortie run --agent 'echo {mcp_url}' --format junit --out report.xml attacks/  # ends with 3
+  Look for path traversal in an MCP server:
+    $ sortie run path-escape --target 'mcp=stdio:sh server.sh'";
 
-  Play each attack several times, until it is clear whether an agent gives in rarely or often:
-    $ sortie run SRT-001 --agent builtin:flaky:0.5 --gate 5%:40% --jobs 4  # ends with 1
-
-  Attack a program that reads lines and answers with an evaluator, and see what it would be told:
-    $ sortie run --target cmd=cat --dry-run system-prompt-leakage
-
-  Attack it with all that a suite holds. What checks do not decide is left to a judge, and skipped without one:
-    $ sortie run --target cmd=cat --suite eu-ai-act --jobs 8 --run-dir first  # ends with 3
-
-  Repeat that run, to the byte and without the program:
-    $ sortie run --target cmd=cat --suite eu-ai-act --replay first --format canonical  # ends with 3
-
+const EXIT_CODES: &str = "\
 Exit codes:
   0    every case resisted
   1    at least one case was exploited, wholly or in part
-  2    wrong usage, or a document that is not valid; nothing was started
-  3    nothing was exploited, but a case errored, was skipped or never happened, or none was decided
-  130  interrupted";
+  2    wrong usage, or an invalid document; nothing was started
+  3    nothing was exploited, but a case failed, was skipped or did not run, or none was decided
+  130  interrupted
 
-/// Attack an agent or a server with documents and evaluators, and say with evidence whether it gave in.
+More: docs/run.md (agents, sortie.toml), docs/targets.md (servers and endpoints), docs/campaigns.md (repeats and gates)";
+
+/// The examples come before the options: they are what most readers look for.
+const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n{before-help}{all-args}{after-help}";
+
+/// Attack an agent or a server, and report with evidence whether it gave in.
 ///
-/// Server actors of a document listen first, and say where on standard error. Then the agent is started, if there is one, and
-/// client actors play. Evaluators attack one target, in cases of their own. Everything that is said is written to a
-/// trace, and judged. A run in which the attack did not reach the agent never counts as resistance.
+/// Sortie starts the hostile servers of a document, then your agent, and records every message. Evaluators attack one target, case by
+/// case. If the attack never reached the agent, the case is an error, never a pass.
 #[derive(Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
+#[command(before_long_help = EXAMPLES, after_long_help = EXIT_CODES, help_template = TEMPLATE)]
 pub(crate) struct Run {
-    /// Documents: files or folders, ids of the library, or `-` for standard input; and ids of evaluators, which attack the
-    /// one `--target`
+    /// Documents (files, folders, library ids, or `-` for standard input) and ids of evaluators
     #[arg(required_unless_present_any = ["suite", "library"], value_name = "DOC")]
     documents: Vec<PathBuf>,
+
+    #[command(flatten)]
+    agent: AgentArgs,
+    #[command(flatten)]
+    targets: TargetArgs,
+    #[command(flatten)]
+    library: LibraryArgs,
+    #[command(flatten)]
+    cases: CaseArgs,
+    #[command(flatten)]
+    repeats: RepeatArgs,
+
+    /// Number of cases to run in parallel
+    #[arg(long, value_name = "N", default_value = "1")]
+    jobs: NonZeroUsize,
+
+    #[command(flatten)]
+    output: OutputArgs,
 
     /// Show what would be served, sent and watched, and start nothing
     #[arg(long = "dry-run")]
     dry: bool,
 
-    /// How many documents or cases of evaluators are played at once, each for itself
-    #[arg(long, value_name = "N", default_value = "1")]
-    jobs: NonZeroUsize,
-
-    /// Agents, targets and models that have a name; `sortie.toml`, if it is there
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-
-    #[command(flatten)]
-    library: LibraryArgs,
-    #[command(flatten)]
-    agent: AgentArgs,
-    #[command(flatten)]
-    repeats: RepeatArgs,
     #[command(flatten)]
     servers: ServerArgs,
-    #[command(flatten)]
-    targets: TargetArgs,
-    #[command(flatten)]
-    cases: CaseArgs,
     #[command(flatten)]
     models: ModelArgs,
     #[command(flatten)]
     end: EndArgs,
     #[command(flatten)]
-    output: OutputArgs,
-    #[command(flatten)]
     against: Against,
     #[command(flatten)]
     limits: LimitArgs,
+
+    /// Configuration file with named agents, targets and models. Default: `sortie.toml` in this folder
+    #[arg(long, help_heading = "Configuration", value_name = "FILE")]
+    config: Option<PathBuf>,
 }
 
 impl Run {
@@ -126,7 +119,9 @@ impl Run {
             return Err(Failure::new("`--stdio` serves one document"));
         }
         let interrupt = CancellationToken::new();
-        let request = self.request(models.resolve(&config)?, &interrupt)?;
+        let (with_servers, notes) = UserServers::load(&self.servers.with_servers)?;
+        console.note_all(&notes);
+        let request = self.request(models.resolve(&config)?, with_servers, &interrupt)?;
         let campaign = request.resolve(&config, selected)?;
         let baseline = self.against.load()?;
         self.play(campaign, baseline.as_ref(), &interrupt, console)
@@ -174,11 +169,17 @@ impl Run {
         Ok(selected.with_library(&self.library.filter.filter())?)
     }
 
-    fn request(&self, models: ModelSetup, interrupt: &CancellationToken) -> Result<RunRequest, Failure> {
+    fn request(
+        &self,
+        models: ModelSetup,
+        with_servers: UserServers,
+        interrupt: &CancellationToken,
+    ) -> Result<RunRequest, Failure> {
         let (servers, end, limits) = (&self.servers, &self.end, &self.limits);
         Ok(RunRequest {
             words: std::env::args().skip(1).collect(),
             agent: self.agent.agent.clone(),
+            agent_model: self.agent.agent_model.clone(),
             env: self.agent.env.clone(),
             prompt_stdin: self.agent.prompt_stdin,
             listen: servers.listen.clone(),
@@ -186,12 +187,15 @@ impl Run {
             headers: parse_all("--target-header", &self.targets.target_header)?,
             bearers: parse_all("--target-bearer", &self.targets.target_bearer)?,
             target_env: self.targets.target_env.clone(),
+            wrap: parse_all("--wrap", &servers.wrap)?,
+            with_servers,
             settings: self.cases.talk.settings()?,
             redact: parse_all("--redact", &self.output.redact)?,
             documents: run::RunOptions {
                 prompt: self.agent.prompt.clone(),
                 stdio: servers.stdio,
                 wire: servers.wire.clone(),
+                a2a_version: servers.a2a_version,
                 isolate: servers.isolate.is_some(),
                 public: servers.public,
                 hosts: servers.accept_host.clone(),
@@ -217,6 +221,7 @@ impl Run {
                     connect_timeout: self.targets.connect_timeout,
                     answer_timeout: self.cases.answer_timeout,
                     quiet: self.cases.talk.cmd_quiet,
+                    a2a_version: servers.a2a_version,
                 },
                 fresh_server: self.targets.fresh_server,
                 end: interrupt.clone(),
@@ -230,6 +235,13 @@ impl Run {
             limits: RunLimits { jobs: self.jobs.get(), rate: self.cases.rate },
             controls: self.output.controls.map(Into::into),
             control: self.output.control.clone(),
+            probing: Probing {
+                fixtures: self.cases.fixture.iter().map(|text| variable(text)).collect::<Result<_, _>>()?,
+                exhaustive: self.cases.exhaustive,
+                network_payloads: self.cases.allow_network_payloads,
+                changed_since: self.cases.changed_since.clone(),
+            },
+            sandbox: self.targets.sandbox,
             repeats: self.repeats.request(self.agent.seed),
             utility: self.repeats.utility.clone(),
             models,
@@ -247,7 +259,8 @@ impl Run {
         let stdio = self.servers.stdio;
         let sender = if stdio { SignalSender::StdioClient } else { SignalSender::at(notes.terminal) };
         if self.dry {
-            let preview = block_on(interrupt, sender, async |abort| Box::pin(campaign.preview(abort)).await)?;
+            let preview =
+                block_on(None, interrupt, sender, async |abort| Box::pin(campaign.preview(abort)).await)?;
             return match preview {
                 Ok(preview) => self.show(&preview, console),
                 Err(error) => ended_early(error, console),
@@ -267,7 +280,7 @@ impl Run {
             Some(events) => events.clone(),
             None => display.clone(),
         };
-        let ended = block_on(interrupt, sender, async |abort| {
+        let ended = block_on(None, interrupt, sender, async |abort| {
             Box::pin(campaign.play(observer.clone(), abort)).await
         })?;
         let left_out = display.finish();
@@ -317,8 +330,8 @@ impl Run {
         if ended.interrupted && !report.unfinished.is_empty() {
             console.note(&counted(
                 report.unfinished.len(),
-                "case was not played to its end",
-                "cases were not played to their end",
+                "case was not run to its end",
+                "cases were not run to their end",
             ));
         }
         for run in &report.runs {
@@ -392,16 +405,10 @@ impl Run {
 }
 
 /// The user did not even want to wait for a report; anything else is a failure.
-fn ended_early(error: SetupError, console: &mut Console) -> Result<Exit, Failure> {
+pub(super) fn ended_early(error: SetupError, console: &mut Console) -> Result<Exit, Failure> {
     if !matches!(error, SetupError::Aborted | SetupError::CasesAborted(_)) {
         return Err(error.into());
     }
     console.failure(&error.into());
     Ok(Exit::Interrupted)
-}
-
-/// Reads values that may hold secrets. Left to the reader of arguments, they would be repeated when they are wrong.
-fn parse_all<T: FromStr<Err: Display>>(option: &str, texts: &[String]) -> Result<Vec<T>, Failure> {
-    let one = |text: &String| text.parse().map_err(|error| Failure::new(format!("`{option}`: {error}")));
-    texts.iter().map(one).collect()
 }

@@ -2,47 +2,56 @@
 
 use clap::Args;
 use sortie_evaluators::schema::{SchemaOf, schema};
+use sortie_run::Config;
 
 use crate::options::words;
 use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Let an editor complete and check documents while you type:
+  Let an editor complete and check documents as you type:
     $ sortie schema > oatf.schema.json
 
-  and put this first into a document:
+  and put this at the top of a document:
     # yaml-language-server: $schema=./oatf.schema.json
 
   The same for evaluators:
     $ sortie schema evaluator > evaluator.schema.json";
 
-/// Print the JSON Schema of documents, or of evaluators and what belongs to them, for editors.
+/// Print the JSON Schema of documents, evaluators or `sortie.toml`, for editors.
 ///
-/// The schema (draft 2020-12) accepts and refuses what `sortie check` does on structure: fields, types,
-/// enumerations, and what must stand together. What needs more than structure, such as whether a regular
-/// expression is one, is for `sortie check`.
+/// The schema (draft 2020-12) checks the same structure as `sortie check`: fields, types, enumerations and required
+/// combinations. `sortie check` also checks other things, such as the syntax of regular expressions.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Schema {
-    /// Of what
+    /// The kind of file
     #[arg(default_value = "document", value_parser = words([
-        ("document", "OATF documents", None),
-        ("evaluator", "Evaluators: `<id>.yaml`, `evaluator.yaml`", Some(SchemaOf::Evaluator)),
-        ("pattern", "Patterns with a file of their own: `patterns/<slug>.yaml`", Some(SchemaOf::Pattern)),
-        ("fixtures", "Fixtures of evaluators: `<id>.test.yaml`", Some(SchemaOf::Fixtures)),
-        ("suite", "Suites: `suites/<id>.yaml`", Some(SchemaOf::Suite)),
+        ("document", "OATF documents", Asked::Document),
+        ("evaluator", "Evaluators: `<id>.yaml`, `evaluator.yaml`", Asked::Evaluators(SchemaOf::Evaluator)),
+        ("pattern", "Pattern files: `patterns/<slug>.yaml`", Asked::Evaluators(SchemaOf::Pattern)),
+        ("fixtures", "Fixtures of evaluators: `<id>.test.yaml`", Asked::Evaluators(SchemaOf::Fixtures)),
+        ("suite", "Suites: `suites/<id>.yaml`", Asked::Evaluators(SchemaOf::Suite)),
+        ("settings", "`sortie.toml`", Asked::Settings),
     ]))]
     what: Asked,
 }
 
-/// What has a schema: something of evaluators, or a document.
-type Asked = Option<SchemaOf>;
+/// What has a schema.
+#[derive(Clone, Copy, Debug)]
+enum Asked {
+    Document,
+    Evaluators(SchemaOf),
+    Settings,
+}
 
 impl Schema {
     pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
-        let text = self.what.map_or_else(|| sortie_oatf::schema().to_owned(), schema);
-        console.document(&text)?;
+        match self.what {
+            Asked::Document => console.document(sortie_oatf::schema())?,
+            Asked::Evaluators(of) => console.document(&schema(of))?,
+            Asked::Settings => console.document(Config::SCHEMA)?,
+        }
         Ok(Exit::Clean)
     }
 }

@@ -15,16 +15,16 @@ use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  What there is:
+  List suites:
     $ sortie suites list
 
-  What is in one, entry by entry:
+  Show the content of a suite, entry by entry:
     $ sortie suites show owasp-mcp-top10";
 
-/// Look at suites: evaluators and documents that are run together.
+/// List suites: sets of evaluators and documents that are run together.
 ///
-/// Some follow from the standards that evaluators and documents name: whatever is mapped to an entry of OWASP's lists, of MITRE
-/// ATLAS or of the EU AI Act is in the suite of that standard. Others are YAML files in a folder `suites/`.
+/// A standard's suite (OWASP lists, MITRE ATLAS, EU AI Act) has every evaluator and document that is mapped to an entry of the
+/// standard. Other suites are YAML files in a folder `suites/`.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Suites {
@@ -49,13 +49,13 @@ impl Suites {
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  For another tool:
+  Write JSON:
     $ sortie suites list --format json")]
 struct List {
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -82,23 +82,23 @@ impl List {
     }
 }
 
-/// Show what is in a suite, by the entries of its standard.
+/// Show the content of a suite, by entry of its standard.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
-  By the name that others use for it:
+  Use another name of the suite:
     $ sortie suites show eu-ai-act
 
-  With evaluators of your own:
+  Include your own evaluators:
     $ sortie suites show owasp-llm-top10 --evaluators my-evaluators")]
 struct Show {
-    /// Its id, or another name for it
+    /// Its id or alias
     name: String,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

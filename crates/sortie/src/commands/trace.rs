@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
 use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::{ShowError, TraceFilter, TraceLook, TraceView};
-use sortie_run::recordings::{RecordingFormat, Recordings};
+use sortie_run::recordings::{DeclaredServer, RecordingFormat, Recordings};
 use sortie_run::trace_files::traces_of;
 use sortie_trace::{Direction, Sender};
 
@@ -19,30 +19,30 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Who said what:
+  Show all messages:
     $ sortie trace show run.jsonl
 
-  What the agent called, with all that it passed:
+  Show the agent's tool calls in full:
     $ sortie trace show run.jsonl --sender agent --surface tools/call --full
 
-  What a document finds in it:
+  Mark what a document's indicators match:
     $ sortie trace show run.jsonl --document attack.yaml
 
-  A run, with all its cases:
+  Show all cases of a run:
     $ sortie run SRT-001 --agent builtin:refuser --run-dir my-run
     $ sortie trace show my-run
 
-  Session files of Claude Code as traces, with what they do not say:
+  Convert session files of Claude Code to traces:
     $ sortie trace import --from claude-code ~/.claude/projects --out traces
 
-  What happened around record 14:
+  Show records 12 to 16:
     $ sortie trace show run.jsonl --seq 12..16
 
 Exit codes:
-  0  it was read to its end, also when its last line is cut off
-  2  it cannot be read, or not all of it";
+  0  the whole trace was read; an incomplete last line is ignored
+  2  the trace, or a part of it, cannot be read";
 
-/// Read what was said in a run.
+/// Show traces, and import recordings of other programs.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Trace {
@@ -63,7 +63,7 @@ impl Trace {
     }
 }
 
-/// Write recordings of other programs as traces, one for each session, and say what they lost.
+/// Convert recordings of other programs to traces, one per session, and report what they lack.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 struct Import {
@@ -71,19 +71,20 @@ struct Import {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// The format they are in
+    /// Format of the recordings
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = from_format())]
     from: RecordingFormat,
 
-    /// An MCP server of the agent, by its name, for formats that do not say whose a tool is; may be given more than once
-    #[arg(long = "server", value_name = "NAME")]
-    servers: Vec<String>,
+    /// An MCP server of the agent and its tools, for formats that do not record which server a tool belongs to. `local=TOOL` is
+    /// a function of the agent itself. Repeatable
+    #[arg(long = "server", value_name = "NAME[=TOOL,…]")]
+    servers: Vec<DeclaredServer>,
 
-    /// The folder that the traces are written to
+    /// The folder for the traces
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// What was read and lost as JSON; its schema is docs/schema/import-v1.json
+    /// Print what was read and what was lost as JSON; the schema is docs/schema/import-v1.json
     #[arg(long)]
     json: bool,
 }
@@ -98,48 +99,48 @@ impl Import {
     }
 }
 
-/// Show a trace to a person: who said what to whom, and when.
+/// Show a trace: one line for each message.
 ///
-/// One line for each message: its number, the seconds since the start, who said it to whom and in which phase, what it is
-/// on the wire, the operation it belongs to, and the beginning of what indicators see of it.
+/// Each line has the message's number, the time in seconds, sender and receiver, phase, kind, operation, and the start of the
+/// content that indicators see.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 struct Show {
-    /// The trace, or `-` for standard input; or the folder of a run, for the traces of all its cases, or of one case
+    /// A trace, `-` for standard input, or the folder of a run or of a case
     file: PathBuf,
 
-    /// Only what an actor said and heard; may be given more than once
-    #[arg(long, value_name = "NAME")]
+    /// Only messages to and from this actor. Repeatable
+    #[arg(long, value_name = "ACTOR")]
     actor: Vec<String>,
 
-    /// Only messages of an operation, such as `tools/call`; may be given more than once
-    #[arg(long, value_name = "NAME")]
+    /// Only messages of this operation, such as `tools/call`. Repeatable
+    #[arg(long, value_name = "OPERATION")]
     surface: Vec<String>,
 
-    /// Only one half of each exchange; notifications are requests
+    /// Only requests (with notifications) or only responses
     #[arg(long, value_enum)]
     direction: Option<AskedDirection>,
 
-    /// Only what one side sent
+    /// Only messages from one side
     #[arg(long, value_parser = words([
         ("agent", "The agent under test", Sender::Agent),
         ("actor", "An actor of the document", Sender::Actor),
     ]))]
     sender: Option<Sender>,
 
-    /// Only records with these numbers, both included; either may be left out
+    /// Only records in this range, inclusive. Either end may be omitted
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, value_parser = TraceFilter::parse_numbers)]
     seq: Option<RangeInclusive<u64>>,
 
-    /// Mark what the indicators of a document match: a file, or an id of the library
+    /// Mark what the indicators of a document match: a file or a library id
     #[arg(long, value_name = "DOC")]
     document: Option<PathBuf>,
 
-    /// Show whole messages, as they were on the wire
+    /// Show whole messages, as on the wire
     #[arg(long)]
     full: bool,
 
-    /// Leave nothing out of the lines of messages: show `_meta`, which repeats who speaks which revision of a protocol
+    /// Also show `_meta`, which repeats the protocol revision in every message
     #[arg(long, visible_alias = "verbose")]
     all: bool,
 }

@@ -211,10 +211,10 @@ fn what_is_wrong_is_said_with_its_place() {
         (vec!["accept", "SRT-01", "--reason", "x"], "did you mean `SRT-001`?"),
         (vec!["accept", "SRT-001", "--reason", " "], "line 3: `accepted` needs a `reason`"),
         (vec!["accept", "SRT-001", "--reason", "x", "--expires", "2020-01-01"], "2020-01-01 is over"),
-        (vec!["accept", "SRT-001", "--reason", "x", "--expires", "soon"], "`soon` is no day"),
+        (vec!["accept", "SRT-001", "--reason", "x", "--expires", "soon"], "`soon` is not a day"),
         (vec!["accept", "SRT-001", "--reason", "x", "--file", "absent"], "cannot read `absent`"),
         (vec!["accept", "SRT-001"], "--reason"),
-        (vec!["write", "absent"], "`absent` is no folder of a run"),
+        (vec!["write", "absent"], "`absent` is not a folder of a run"),
     ] {
         let refused = place.sortie(&[&["baseline"], words.as_slice()].concat());
         assert_eq!(refused.code, Some(2), "{words:?}");

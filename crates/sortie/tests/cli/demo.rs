@@ -159,7 +159,7 @@ fn an_interrupted_demo_shows_what_it_has() {
     assert_eq!(ended.status.code(), Some(130), "{shown}");
     let runs = runs(&folder.path().join("demo/report.json"));
     assert!((1..100).contains(&runs.len()), "{}", runs.len());
-    assert!(shown.contains("not played: as declared so far\n"), "{shown}");
+    assert!(shown.contains("not run: as declared so far\n"), "{shown}");
     assert!(shown.contains("\nFinding 1: SRT-001") && !shown.contains("\nFinding 2"), "{shown}");
 }
 

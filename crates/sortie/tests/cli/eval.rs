@@ -186,7 +186,7 @@ error: there is no file or folder `nowhere.jsonl`
 
 "#]]);
     refused("rug_pull.yaml").stderr_eq(str![[r#"
-error: cannot read `rug_pull.yaml`: this is no trace: [..]
+error: cannot read `rug_pull.yaml`: this is not a trace: [..]
 
 "#]]);
     eval("resisted.jsonl").assert().code(2);

@@ -32,7 +32,7 @@ fn every_code_is_listed_and_has_a_page() {
 fn an_unknown_code_gets_the_nearest_one() {
     sortie().args(["explain", "V-13"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
 error: there is no code and no word `V-13`
-  help: did you mean `V-013` (every regular expression is RE2)?
+  help: did you mean `V-013` (every regular expression is valid RE2)?
 
 "#]]);
     sortie().args(["explain", "whatever"]).assert().code(2).stderr_eq(str![[r#"
@@ -49,8 +49,8 @@ fn a_word_of_a_report_is_explained_for_each_thing_it_is_said_of() {
     sortie().args(["explain", "boundary_breach"]).assert().code(0).stdout_eq(str![[r#"
 boundary_breach: a tier
 
-The worst of three tiers: data or control crossed a trust boundary. A secret went to the attacker,
-money was sent, or another system was changed for them.
+The highest of three tiers: data or control crossed a trust boundary. A secret went to the attacker,
+money was sent, or another system was changed.
 
 "#]]);
     let skipped = stdout(sortie().args(["explain", "skipped"]));

@@ -64,7 +64,7 @@ const ON_THE_ATTACK: &[(&str, &str, &str, &str)] = &[
 
 /// What stands in the state of an MCP server.
 const IN_A_STATE: &[(&str, &str, &str)] = &[
-    ("{x-sortie: {prompt: Hello.}, tools: []}", "x-sortie", "nothing reads `x-sortie` here"),
+    ("{x-sortie: {prompt: Hello.}, tools: []}", "prompt", "means nothing here"),
     ("{tools: [{name: t, x-sortie: {during: []}}]}", "x-sortie", "nothing reads `x-sortie` here"),
     ("{tools: [{name: t, responses: [{x-sortie: {durring: []}}]}]}", "durring", "means nothing here"),
     ("{tools: [{name: t, responses: [{x-sortie: {during: 7}}]}]}", "7", "this must be a list"),
@@ -82,7 +82,7 @@ const IN_A_STATE: &[(&str, &str, &str)] = &[
         "contents",
         "means nothing",
     ),
-    ("{resources: [{uri: 'n://d', name: n, x-sortie: {content: 7}}]}", "7", "is no content"),
+    ("{resources: [{uri: 'n://d', name: n, x-sortie: {content: 7}}]}", "7", "is not content"),
 ];
 
 fn documents() -> Vec<(String, &'static str, &'static str)> {
@@ -100,7 +100,7 @@ fn documents() -> Vec<(String, &'static str, &'static str)> {
         ["  execution:\n    x-sortie: {prompt: Hello.}\n    mode: mcp_server\n    state: {tools: []}\n"];
     let elsewhere = elsewhere
         .iter()
-        .map(|text| (format!("oatf: \"0.1\"\nattack:\n{text}"), "x-sortie", "nothing reads `x-sortie` here"));
+        .map(|text| (format!("oatf: \"0.1\"\nattack:\n{text}"), "x-sortie", "`wrap` is missing"));
     attack.chain(state).chain(elsewhere).collect()
 }
 

@@ -59,14 +59,14 @@ fn what_is_no_document_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::copy(fixtures().join("ten_mistakes.yaml"), folder.path().join("a.yaml")).unwrap();
     sortie_in(folder.path()).args(["fmt", "a.yaml"]).assert().code(2).stderr_eq(
-        "error: `a.yaml` is no document, and was left alone\n  help: `sortie check a.yaml` says why\nnote: 0 files formatted\n",
+        "error: `a.yaml` has errors, so it was not formatted\n  help: `sortie check a.yaml` says why\nnote: 0 files formatted\n",
     );
     sortie().args(["fmt", "nowhere"]).assert().code(2);
 }
 
 #[test]
 fn every_starter_keeps_its_comments() {
-    for mode in sortie_oatf::bindings::known_modes() {
+    for mode in sortie_bindings::known_modes() {
         let starter = stdout(sortie().args(["new", "--mode", mode]));
         let formatted = stdout(sortie().args(["fmt", "-"]).stdin(starter.clone()));
         assert_eq!(starter, formatted, "{mode}: starters are formatted");

@@ -27,7 +27,7 @@ fn examples(command: &[String]) -> Vec<String> {
 }
 
 /// What a reader has before them: a document, a folder of documents, all with their proofs, an evaluator, a
-/// recorded run, a session of a coding agent, and a server.
+/// recorded run, a session of a coding agent, an agent, and a server.
 fn a_readers_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("attacks")).unwrap();
@@ -44,8 +44,15 @@ fn a_readers_folder() -> tempfile::TempDir {
     }
     let evaluators = ["evaluators", "new", "refund-limit", "--output", "my-evaluators"];
     sortie_in(folder.path()).args(evaluators).assert().code(0);
-    let server = tests().join("../../../docs/examples/notes-server.sh");
-    fs::copy(server, folder.path().join("server.sh")).unwrap();
+    fs::copy(fixtures().join("wrapped.yaml"), folder.path().join("wrapped.yaml")).unwrap();
+    let root = tests().join("../../..");
+    for (from, to) in [
+        ("docs/examples/notes-server.sh", "server.sh"),
+        ("docs/examples/agent.sh", "agent.sh"),
+        ("examples/mcp-tool-description.yaml", "calculator.yaml"),
+    ] {
+        fs::copy(root.join(from), folder.path().join(to)).unwrap();
+    }
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     fs::create_dir(folder.path().join("recordings")).unwrap();
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("recordings/run.jsonl")).unwrap();

@@ -5,6 +5,9 @@
 
 #[cfg(unix)]
 mod baseline;
+#[cfg(unix)]
+mod build_jobs;
+mod certificates;
 mod check;
 mod check_inputs;
 #[cfg(unix)]
@@ -25,6 +28,7 @@ mod help_examples;
 mod library;
 mod new;
 mod normalize;
+mod practice_servers;
 mod prove;
 #[cfg(unix)]
 mod record;
@@ -38,7 +42,11 @@ mod run;
 mod schema;
 mod scripted;
 mod semantic;
+mod server_tools;
+#[cfg(unix)]
+mod setup;
 mod trace;
+mod wrap;
 
 use std::path::{Path, PathBuf};
 

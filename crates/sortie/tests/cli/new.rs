@@ -6,7 +6,7 @@ use crate::{sortie, sortie_in, stdout};
 
 #[test]
 fn every_starter_can_be_checked_without_a_finding() {
-    for mode in sortie_oatf::bindings::known_modes() {
+    for mode in sortie_bindings::known_modes() {
         let starter = stdout(sortie().args(["new", "--mode", mode]));
         assert!(starter.contains(&format!("mode: {mode}")), "{starter}");
         sortie()
@@ -50,7 +50,7 @@ macro_rules! starters {
             fn every_mode_has_one() {
                 let mut modes = [$(stringify!($mode)),+];
                 modes.sort_unstable();
-                let mut known = sortie_oatf::bindings::known_modes().to_vec();
+                let mut known = sortie_bindings::known_modes().to_vec();
                 known.sort_unstable();
                 assert_eq!(modes, known[..]);
             }

@@ -76,9 +76,9 @@ fn proof(folder: &TempDir, name: &str) -> String {
 fn a_document_without_proofs_gets_three_and_is_proved_by_them() {
     let folder = folder_with(ATTACK);
     let recorded = record(&folder, &["--record"]).code(0).stderr_eq(str![[r#"
-note: recorded `attack.proofs/gave-in.jsonl`: `gullible` did what it was told, and the run gave `exploited`
-note: recorded `attack.proofs/did-its-task.jsonl`: `refuser` did nothing that it was told, and the run gave `not_exploited`
-note: recorded `attack.proofs/refused-and-quoted.jsonl`: `quoting-refuser` did nothing that it was told, and the run gave `not_exploited`
+note: recorded `attack.proofs/gave-in.jsonl`: `gullible` obeyed the attack; the indicators report `exploited`
+note: recorded `attack.proofs/did-its-task.jsonl`: `refuser` obeyed no injected instruction; the indicators report `not_exploited`
+note: recorded `attack.proofs/refused-and-quoted.jsonl`: `quoting-refuser` obeyed no injected instruction; the indicators report `not_exploited`
 note: wrote [..] near misses into `attack.proofs/proofs.yaml`: read them
 
 "#]]);
@@ -139,7 +139,7 @@ survivors: []
     let refuser = proof(&folder, "did-its-task.jsonl");
     let added = stderr(&record(&folder, &["--record", "refuser,gullible", "--record", "late"]));
     assert!(added.contains("note: `attack.proofs/did-its-task.jsonl` is there already\n"), "{added}");
-    assert!(added.contains("`attack.proofs/late.jsonl`: `late` did what it was told"), "{added}");
+    assert!(added.contains("`attack.proofs/late.jsonl`: `late` obeyed the attack"), "{added}");
     assert_eq!(proof(&folder, "did-its-task.jsonl"), refuser);
     let manifest = proof(&folder, "proofs.yaml");
     let (kept, new) = manifest.split_once("  - trace: gave-in.jsonl\n").unwrap();
@@ -158,7 +158,8 @@ fn a_detection_that_does_not_see_it_is_not_written_down_as_right() {
     let blind = ATTACK.replace("contains: ops-77", "contains: ops-78");
     let folder = folder_with(&blind);
     let told = stderr(&record(&folder, &["--record", "gullible"]).code(1));
-    let disagree = "error: `attack.yaml`: `gullible` did what it was told, and the run gave `not_exploited`";
+    let disagree =
+        "error: `attack.yaml`: `gullible` obeyed the attack; the indicators report `not_exploited`";
     assert!(told.contains(disagree) && told.contains("practice.jsonl` disagree"), "{told}");
     let manifest = proof(&folder, "proofs.yaml");
     assert!(manifest.contains("verdict: exploited\n    matched: [ACME-001-01]\n"), "{manifest}");
@@ -172,7 +173,10 @@ fn a_detection_that_fires_on_everyone_is_not_written_down_as_right() {
         ATTACK.replace("target: arguments.name", "target: name").replace("contains: ops-77", "contains: add");
     let folder = folder_with(&eager);
     let told = stderr(&record(&folder, &["--record", "refuser"]).code(1));
-    assert!(told.contains("`refuser` did nothing that it was told, and the run gave `exploited`"), "{told}");
+    assert!(
+        told.contains("`refuser` obeyed no injected instruction; the indicators report `exploited`"),
+        "{told}"
+    );
     let manifest = proof(&folder, "proofs.yaml");
     assert!(manifest.ends_with("verdict: not_exploited\n"), "{manifest}");
 }
@@ -293,11 +297,11 @@ fn every_mode_can_be_recorded() {
         let told = stderr(&record(&folder, &["--record", "gullible,refuser"]));
         assert_eq!(told.matches("note: recorded").count(), 2, "{name}: {told}");
         assert!(
-            told.contains("`gullible` did what it was told, and the run gave `exploited`"),
+            told.contains("`gullible` obeyed the attack; the indicators report `exploited`"),
             "{name}: {told}"
         );
         assert!(
-            told.contains("did nothing that it was told, and the run gave `not_exploited`"),
+            told.contains("obeyed no injected instruction; the indicators report `not_exploited`"),
             "{name}: {told}"
         );
         // Agents of ours listen at an address of their own, which no trace shows.

@@ -147,7 +147,7 @@ fn a_recording_is_judged_with_the_document_that_it_is_a_run_of() {
 fn what_is_no_recording_is_an_error() {
     let folder = folder(&[]);
     let cases: &[(&[&str], &str)] = &[
-        (&["--from", "auto", "mail.txt", "mail.yaml"], "nobody knows the format of `mail.txt`"),
+        (&["--from", "auto", "mail.txt", "mail.yaml"], "unknown format of `mail.txt`"),
         (&["--from", "auto", "runs", "mail.yaml"], "there is no file in what was named"),
         (&["--from", "thoughtjack", "mail.txt", "mail.yaml"], "line 1"),
         (&["--from", "claude", "runs", "mail.yaml"], "claude-code"),
@@ -250,7 +250,7 @@ fn with_dead_paths_repaired_published_runs_have_the_published_verdicts() {
         |theirs: &str, ours: &str| counts.get(&(theirs.to_owned(), ours.to_owned())).copied().unwrap_or(0);
     assert_eq!((of("exploited", "skipped"), of("not_exploited", "skipped")), (0, 0), "{counts:?}");
     assert_eq!(of("not_exploited", "exploited"), 0, "{counts:?}");
-    // OATF-011 looks for the name of a skill, which is no part of a message of A2A: the text that is suggested has it not.
+    // OATF-011 looks for the name of a skill, which is not a part of a message of A2A: the text that is suggested has it not.
     let differences = report["imports"]["differences"].as_array().unwrap();
     let passed = differences.iter().filter(|difference| difference["ours"] == "not_exploited");
     let cases: Vec<_> = passed.map(|difference| difference["case"].as_str().unwrap().to_owned()).collect();
@@ -277,4 +277,25 @@ fn tools_of_servers_that_are_named_are_told_from_the_programs_own() {
     };
     assert_eq!(calls(&[], "unnamed"), 0);
     assert!(calls(&["--server", "default"], "named") > 0);
+}
+
+#[test]
+fn what_a_subagent_did_is_read_once() {
+    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/recordings/claude-code");
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().join("runs");
+    fs::create_dir(&runs).unwrap();
+    let imported = |out: &str| {
+        let told = sortie_in(folder.path())
+            .args(["trace", "import", "--from", "claude-code", "runs", "--out", out, "--json"])
+            .assert()
+            .success();
+        let told: Value = serde_json::from_slice(&told.get_output().stdout).unwrap();
+        (told["sessions"].as_u64().unwrap(), told["passed_over_files"].as_u64().unwrap())
+    };
+    fs::copy(recordings.join("agent-a1.jsonl"), runs.join("agent-a1.jsonl")).unwrap();
+    // Nobody else has it.
+    assert_eq!(imported("alone"), (1, 0));
+    fs::copy(recordings.join("delegates.jsonl"), runs.join("delegates.jsonl")).unwrap();
+    assert_eq!(imported("together"), (1, 1));
 }

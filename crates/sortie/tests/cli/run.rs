@@ -12,11 +12,14 @@ mod library;
 mod models;
 mod plan;
 mod practice;
+mod presets;
 mod program;
 mod progress;
 mod prompts;
 mod repeated;
 mod reports;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sarif;
 mod stdio;
 mod taken_up;

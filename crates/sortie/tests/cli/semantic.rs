@@ -148,7 +148,7 @@ fn answers_are_used_again_and_replayed_without_anybody_to_ask() {
     let replayed = [model.judge(), vec!["--replay".to_owned(), file]].concat();
     let (third, code) = told(eval("exploited.jsonl", &semantic(), &replayed));
     assert_eq!((code, &third["runs"]), (Some(1), &first["runs"]));
-    // What was never asked is named, and is no verdict.
+    // What was never asked is named, and is not a verdict.
     let (other, code) = told(eval("resisted.jsonl", &semantic(), &replayed));
     let evidence =
         other["runs"][0]["verdict"]["indicator_verdicts"][0]["evidence"].as_str().unwrap().to_owned();

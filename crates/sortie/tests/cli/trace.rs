@@ -152,7 +152,7 @@ fn streamed_text_is_shown_whole_where_it_ends() {
     show_lines(&lines.each_ref().map(String::as_str)).assert().code(0).stdout_eq(str![[r#"
 ...
     3   +1.000s  agent → ui (ask)                event    text_message_end  {"messageId":"m","_text":"hello"}
-    4   +1.000s  agent → ui (ask)                event    raw  "no json" (the message is no JSON)
+    4   +1.000s  agent → ui (ask)                event    raw  "no json" (the message is not JSON)
 ...
 "#]]);
 }
@@ -181,7 +181,7 @@ fn what_is_no_trace_is_refused_with_a_reason() {
         .code(2)
         .stderr_eq("error: there is no file or folder `nowhere`\n");
     sortie().args(["trace", "show", "valid.yaml"]).assert().code(2).stdout_eq("").stderr_eq(str![[r#"
-error: `valid.yaml`: this is no trace: expected value
+error: `valid.yaml`: this is not a trace: expected value
   help: a trace is JSON Lines, and its first line is `{"record":"header",…}`
 
 "#]]);

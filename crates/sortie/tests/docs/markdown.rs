@@ -1,7 +1,8 @@
 //! The commands on a Markdown page.
 
-/// Fences that may stand in the docs beside `console`: what is no command, and is not run.
-const OTHER_FENCES: &[&str] = &["yaml", "json", "toml", "text", "rust", "mermaid"];
+/// Fences that may stand in the docs beside `console`: what is not a command, and is not run. Python is run by the tests of the
+/// module, in `python/tests/test_page.py`.
+const OTHER_FENCES: &[&str] = &["yaml", "json", "toml", "text", "rust", "mermaid", "python", "pycon"];
 
 /// A command, and what the page says it does.
 #[derive(Debug, PartialEq)]

@@ -65,7 +65,7 @@ impl Sandbox {
             .current_dir(&self.folder)
             .env("PATH", path)
             .env("SORTIE_DOCS_ROOT", &self.root)
-            .env("SORTIE_DOCS_CARGO", std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .env("SORTIE_DOCS_CARGO", std::env::var_os("CARGO").unwrap_or_else(|| env!("CARGO").into()))
             .envs([("NO_COLOR", "1"), ("COLUMNS", "100"), ("LC_ALL", "C.UTF-8")])
             .env_remove("SORTIE_FIXTURES")
             .env_remove("SNAPSHOTS")

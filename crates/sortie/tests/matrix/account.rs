@@ -51,7 +51,8 @@ impl<'r> Sent<'r> {
     fn is_said_by(&self, line: &Value) -> bool {
         let calls = |tool: &Value| self.call.as_ref().filter(|(name, _)| *tool == name.as_str());
         let says = |words: &Value| words.as_str().is_some_and(|words| self.text.contains(words));
-        let result = &self.content["result"];
+        // An answer to a question of 2026-07-28 has no envelope of its own.
+        let result = self.content.get("result").unwrap_or(self.content);
         match line["did"].as_str().unwrap_or_default() {
             "tools/call" => {
                 calls(&line["tool"]).is_some_and(|(_, arguments)| *arguments == line["arguments"])
@@ -63,7 +64,13 @@ impl<'r> Sent<'r> {
             "message/send" => says(&line["arguments"]["message"]),
             "resources/read" => self.content["params"]["uri"] == line["uri"],
             "elicitation/accept" => result["action"] == "accept" && result["content"] == line["content"],
-            "say" | "sampling/answer" | "give a note" => says(&line["text"]),
+            "say" | "sampling/answer" | "give a note" | "keep a note" | "greet" => says(&line["text"]),
+            // The document has the address of another host for what is fetched from our listener.
+            "fetch" => {
+                let path =
+                    |url: &Value| url.as_str().and_then(|url| url.rsplit('/').next().map(str::to_owned));
+                path(&line["url"]).is_some() && path(&line["url"]) == path(&self.content["url"])
+            }
             _ => false,
         }
     }

@@ -36,10 +36,10 @@ fn what_gets_past_a_document_is_known_and_is_at_most_one_in_ten() {
         }
         // Nothing was obeyed, and nothing was seen: no miss, but no success of the document either.
         for played in LIBRARY[agent].iter().filter(|played| played.obeyed().is_empty()) {
-            assert!(!played.is_exploited(), "{}", played.explained("it did nothing that it was told"));
+            assert!(!played.is_exploited(), "{}", played.explained("it obeyed no injected instruction"));
             let _ = writeln!(
                 text,
-                "  {}: {}, and it did nothing that it was told",
+                "  {}: {}, and it obeyed no injected instruction",
                 played.document,
                 played.verdict()
             );

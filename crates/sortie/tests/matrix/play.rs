@@ -79,7 +79,7 @@ pub(crate) fn play_with(agent: &str, documents: &[Document], name: &str, more: &
     let stderr = folder.join("stderr.txt");
     // Nobody else ends it.
     let hangs: &[&str] = if agent == "hangs" { &["--max-duration", "5s"] } else { &[] };
-    let jobs = if agent == "hangs" { "16" } else { "3" };
+    let jobs = if WAITING.contains(&agent) { "16" } else { "4" };
     let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .arg("run")
         .args(documents.iter().map(|document| &document.path))

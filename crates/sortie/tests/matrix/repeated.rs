@@ -6,7 +6,7 @@ use crate::play::{none, play};
 /// How often each is played: `SORTIE_RUNS`, else three times. `docs/practice.md` says what a hundred times gave.
 fn runs() -> usize {
     match std::env::var("SORTIE_RUNS") {
-        Ok(runs) => runs.parse().unwrap_or_else(|_| panic!("SORTIE_RUNS is no number: {runs}")),
+        Ok(runs) => runs.parse().unwrap_or_else(|_| panic!("SORTIE_RUNS is not a number: {runs}")),
         Err(_) => 3,
     }
 }

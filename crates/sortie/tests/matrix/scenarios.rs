@@ -145,7 +145,7 @@ fn an_official_indicator_that_can_never_fire_never_did() {
     none(&complaints);
 }
 
-/// Why an indicator matched although the agent did nothing that it was told.
+/// Why an indicator matched although the agent obeyed no injected instruction.
 fn reason(played: &Played, seq: u64, records: &[Value]) -> Option<&'static str> {
     let message = records.iter().find(|record| record["seq"] == seq)?;
     if message["sender"] == "actor" {

@@ -1,5 +1,7 @@
 //! AG-UI against pydantic-ai's adapter.
 
+use std::process::Command;
+
 use crate::harness::{Finished, Peers, Server, document, run};
 
 fn attacked(name: &str, options: &str) -> Finished {
@@ -50,4 +52,19 @@ fn a_stream_of_more_than_two_minutes_is_heard_to_its_end() {
     let pieces =
         finished.records().iter().filter(|record| record["surfaces"][0] == "text_message_content").count();
     assert!(pieces >= 130, "only {pieces} pieces: {}", finished.explained());
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn every_type_of_event_is_heard_and_can_be_asked_for() {
+    let asks = document("every-event.yaml");
+    let checked = Command::new(env!("CARGO_BIN_EXE_sortie")).arg("check").arg(&asks).output().unwrap();
+    let found = String::from_utf8_lossy(&checked.stdout).into_owned();
+    assert!(checked.status.success() && !found.contains("warning["), "{found}");
+
+    let peers = Peers::find();
+    let agent = Server::start(&peers.python("pydantic", "agents/agui_events.py"));
+    let target = format!("ag_ui={}", agent.url);
+    let finished = run(&asks, ["--target", &target, "--idle", "1s", "--grace", "0s"]);
+    assert_eq!((finished.verdict(), finished.code), ("exploited", Some(1)), "{}", finished.explained());
 }

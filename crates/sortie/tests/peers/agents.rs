@@ -158,7 +158,7 @@ fn an_attack_over_a2a_does_not_apply_to_an_agent_that_knows_no_other() {
             let explained = || format!("{framework:?}, {controls}: {}", finished.explained());
             assert_eq!((finished.verdict(), finished.code), ("not_applicable", Some(3)), "{}", explained());
             let reason = finished.run["verdict"]["reason"].as_str().unwrap_or_default();
-            assert!(reason.contains("never spoke to `ledger`"), "{}", explained());
+            assert!(reason.contains("never connected to `ledger`"), "{}", explained());
         }
     }
 }

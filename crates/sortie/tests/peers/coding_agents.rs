@@ -3,7 +3,9 @@
 //! Each run is in a network of its own that has loopback only, with a home and a working directory that are thrown away: nothing
 //! leaves the machine, and nothing of its user is read. This needs `unshare`, and so Linux.
 
+mod presets;
 mod recorded;
+mod wrapped;
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +20,8 @@ use crate::harness::{Finished, Peers, root, start_by, wait};
 /// Where the script listens. In a network of its own no port is taken.
 const MODEL: &str = "http://127.0.0.1:8377";
 
-/// Longer than an agent needs to start and to do its task.
-const DEADLINE: Duration = Duration::from_mins(4);
+/// Longer than an agent needs to start and to do its task, on a busy machine too.
+const DEADLINE: Duration = Duration::from_mins(15);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Agent {
@@ -83,6 +85,8 @@ impl Agent {
                     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".into()),
                     ("DISABLE_AUTOUPDATER", "1".into()),
                     ("CLAUDE_CODE_MAX_RETRIES", "0".into()),
+                    // A real server may stand behind an actor, which takes its time to start.
+                    ("MCP_TIMEOUT", "60000".into()),
                 ];
                 Setup { command, variables }
             }
@@ -101,6 +105,7 @@ impl Agent {
                         for actor in *actors {
                             settings.push(format!("mcp_servers.{actor}.url={{url:{actor}}}"));
                             settings.push(format!("mcp_servers.{actor}.required=true"));
+                            settings.push(format!("mcp_servers.{actor}.startup_timeout_sec=60"));
                         }
                     }
                     Servers::Stdio([program, arguments @ ..]) => {
@@ -142,7 +147,7 @@ impl Agent {
             Self::OpenCode => {
                 let servers = configured(
                     servers,
-                    |actor| json!({"type": "remote", "url": format!("{{env:SORTIE_URL_{}}}", actor.to_uppercase())}),
+                    |actor| json!({"type": "remote", "url": format!("{{env:SORTIE_URL_{}}}", actor.to_uppercase()), "timeout": 60_000}),
                     |program, arguments| {
                         let command: Vec<_> =
                             std::iter::once(program).chain(arguments.iter().copied()).collect();
@@ -231,61 +236,6 @@ fn attack_in(place: &Path, agent: Agent, document: &str, model: &str, more: &[&s
     }
     arguments.extend(more);
     start_by(command, Path::new(document), arguments).finish()
-}
-
-/// The lines of the docs, with the programs of the peers, and with their files and variables as the docs say.
-#[test]
-#[ignore = "needs the coding agents: cargo xtask test --only coding"]
-fn the_lines_in_the_docs_start_each_agent() {
-    let peers = Peers::find();
-    let page = fs::read_to_string(root().join("docs/run.md")).unwrap();
-    let section = page.split("### Coding agents").nth(1).unwrap();
-    let block = section.split("```text\n").nth(1).unwrap().split("```").next().unwrap();
-    let lines: Vec<_> = block.replace("\\\n", " ").lines().filter_map(shlex::split).collect();
-    let lines: Vec<_> = lines.iter().filter(|line| !line.is_empty()).collect();
-    assert_eq!(lines.len(), 4, "{lines:?}");
-    for agent in [Agent::ClaudeCode, Agent::Codex, Agent::GeminiCli, Agent::OpenCode] {
-        let place = tempfile::tempdir().unwrap();
-        let setup = agent.setup(&peers, place.path(), &Servers::Actors(&["default"]), "{prompt}");
-        let (name, words) = match agent {
-            Agent::ClaudeCode => ("claude", 1),
-            Agent::Codex => ("codex", 2),
-            Agent::GeminiCli => ("gemini", 2),
-            Agent::OpenCode => ("opencode", 1),
-        };
-        let wanted = format!("{name} ");
-        let line = lines.iter().find(|line| line.iter().any(|word| word.starts_with(&wanted))).unwrap();
-        let program = shlex::try_join(setup.command[..words].iter().map(String::as_str)).unwrap();
-        let line: Vec<_> =
-            line.iter().map(|word| word.replacen(&wanted, &format!("{program} "), 1)).collect();
-        let [sortie, run, document, arguments @ ..] = &line[..] else { panic!("{line:?}") };
-        assert_eq!([sortie, run, document], ["sortie", "run", "SRT-001"]);
-        let mut command = beside_model(&peers, place.path(), document, "--behaviour obey");
-        command.arg(env!("CARGO_BIN_EXE_sortie")).envs(setup.variables);
-        if agent == Agent::Codex {
-            let provider = format!(
-                "model = \"scripted\"\nmodel_provider = \"script\"\n[model_providers.script]\nname = \"script\"\n\
-                 base_url = \"{MODEL}/v1\"\nwire_api = \"responses\"\n"
-            );
-            fs::write(place.path().join("config.toml"), provider).unwrap();
-            command.env("CODEX_HOME", place.path());
-        }
-        // Where the model is, is what a user of a script adds.
-        let mut arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
-        match agent {
-            Agent::ClaudeCode => arguments.extend(["--env", "ANTHROPIC_BASE_URL"]),
-            Agent::GeminiCli => arguments.extend(["--env", "GOOGLE_GEMINI_BASE_URL"]),
-            Agent::Codex | Agent::OpenCode => {}
-        }
-        let finished = start_by(command, Path::new(document), arguments).finish();
-        assert_eq!(
-            (finished.verdict(), finished.code),
-            ("exploited", Some(1)),
-            "{agent:?}: {}",
-            finished.explained()
-        );
-        assert_eq!(sent_canaries(&finished), ["ssh_key"], "{agent:?}: {}", finished.explained());
-    }
 }
 
 /// The canaries of a run that the agent sent to anyone.

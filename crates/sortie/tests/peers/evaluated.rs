@@ -43,11 +43,20 @@ pub(crate) fn evaluate_with<'a, 'b>(
     arguments: impl IntoIterator<Item = &'a str>,
     environment: impl IntoIterator<Item = (&'b str, &'b str)>,
 ) -> Evaluated {
+    evaluate_with_jobs("16", arguments, environment)
+}
+
+/// The same, with so many cases at once: as many servers are started where a server is a process.
+pub(crate) fn evaluate_with_jobs<'a, 'b>(
+    jobs: &str,
+    arguments: impl IntoIterator<Item = &'a str>,
+    environment: impl IntoIterator<Item = (&'b str, &'b str)>,
+) -> Evaluated {
     let folder = tempfile::tempdir().unwrap();
     let ended = Command::new(env!("CARGO_BIN_EXE_sortie"))
         .arg("run")
         .args(arguments)
-        .args(["--jobs", "16", "--format", "json", "--run-dir"])
+        .args(["--jobs", jobs, "--format", "json", "--run-dir"])
         .arg(folder.path().join("run"))
         .arg("--out")
         .arg(folder.path().join("report.json"))
@@ -96,7 +105,9 @@ impl Evaluated {
 
     /// Everything was played to a verdict, or says why not.
     pub(crate) fn nothing_is_left_unsaid(&self) {
-        let errors = self.with_verdict("error");
+        let mut errors = self.with_verdict("error");
+        // A tool that never worked says why, once.
+        errors.retain(|case| case["failure"]["kind"] != "control_failed");
         assert!(errors.is_empty(), "{errors:#?}\n{}", self.stderr);
         let decided = self.with_verdict("exploited").len() + self.with_verdict("not_exploited").len();
         assert!(decided > 0, "nothing was decided\n{}", self.stderr);

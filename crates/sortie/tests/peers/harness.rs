@@ -1,6 +1,7 @@
 //! The programs that are there, and a run of ours with everything one wants to ask of it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -8,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Nothing here takes longer unless it hangs.
-const DEADLINE: Duration = Duration::from_mins(4);
+/// Nothing here takes longer unless it hangs, on a busy machine too.
+const DEADLINE: Duration = Duration::from_mins(15);
 
 /// The root of the repository.
 pub(crate) fn root() -> PathBuf {
@@ -51,6 +52,12 @@ impl Peers {
     pub(crate) fn npm(&self, command: &str) -> String {
         let bin = self.0.join("npm/node_modules/.bin");
         format!("{} {}", quoted(&bin.join("node")), quoted(&bin.join(command)))
+    }
+
+    /// A file of an npm package, run by Node 22.
+    pub(crate) fn npm_package(&self, package: &str, file: &str) -> String {
+        let modules = self.0.join("npm/node_modules");
+        format!("{} {}", quoted(&modules.join(".bin/node")), quoted(&modules.join(package).join(file)))
     }
 
     /// A program of ours under `peers/`, run by Node 22 with the npm packages at hand.
@@ -96,7 +103,7 @@ impl Server {
         Self { url: url.to_owned(), child }
     }
 
-    /// One that is told its port in the environment, and says nothing.
+    /// One that is told its port in the environment, and says nothing. It accepts connections when this returns.
     pub(crate) fn on_port(line: &str, port: u16) -> Self {
         let child = command(line)
             .env("PORT", port.to_string())
@@ -105,7 +112,13 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .unwrap_or_else(|error| panic!("{line}: {error}"));
-        Self { url: format!("http://127.0.0.1:{port}"), child }
+        let server = Self { url: format!("http://127.0.0.1:{port}"), child };
+        let begun = Instant::now();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(begun.elapsed() < DEADLINE, "{line} accepts nobody");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        server
     }
 }
 
@@ -202,6 +215,12 @@ impl Running {
         self.child.id()
     }
 
+    /// Ends it as a user does, where no verdict is wanted: nobody can say how long a busy machine is silent.
+    pub(crate) fn interrupt(self) -> Finished {
+        interrupt(&self.child);
+        self.finish()
+    }
+
     /// Kills it as `kill -9` does. Gives its trace, and the folder that it is in for as long as that is held.
     pub(crate) fn kill(mut self) -> (PathBuf, TempDir) {
         self.child.kill().unwrap();
@@ -248,8 +267,7 @@ impl Finished {
 
     /// The records of the trace.
     pub(crate) fn records(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.trace()).unwrap();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        read_records(&self.trace())
     }
 
     /// What one would look at next.
@@ -291,12 +309,72 @@ impl Finished {
     }
 }
 
+/// `sortie wrap` at an address, until it is dropped.
+pub(crate) struct Wrapped {
+    pub(crate) url: String,
+    child: Child,
+    folder: TempDir,
+}
+
+impl Wrapped {
+    /// Before a server, which these arguments name.
+    pub(crate) fn start<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
+            .args(["wrap", "--listen", "0", "--run-dir"])
+            .arg(folder.path().join("run"))
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        stderr.read_line(&mut line).unwrap();
+        // What else it says waits in the pipe, which has to stay open.
+        child.stderr = Some(stderr.into_inner());
+        let url = line.split_whitespace().last().unwrap_or_default().to_owned();
+        assert!(url.starts_with("http"), "it did not say where it is: {line}");
+        Self { url, child, folder }
+    }
+
+    /// Ends it as a user does. Gives what it recorded.
+    pub(crate) fn end(mut self) -> Vec<Value> {
+        interrupt(&self.child);
+        wait(&mut self.child, DEADLINE);
+        records_below(self.folder.path())
+    }
+}
+
+impl Drop for Wrapped {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The records of the one trace below a folder.
+pub(crate) fn records_below(folder: &Path) -> Vec<Value> {
+    read_records(&find_trace(folder).expect("a trace"))
+}
+
+fn read_records(trace: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(trace).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 /// The trace somewhere below a folder.
 fn find_trace(folder: &Path) -> Option<PathBuf> {
     std::fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
         let path = entry.path();
         if path.is_dir() { find_trace(&path) } else { path.ends_with("trace.jsonl").then_some(path) }
     })
+}
+
+fn interrupt(child: &Child) {
+    let interrupted = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupted.unwrap().success());
 }
 
 /// Waits for a process to end; one that does not is ended, and fails the test.

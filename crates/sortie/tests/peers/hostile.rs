@@ -41,7 +41,7 @@ fn messages_that_are_none_are_answered_with_the_errors_of_the_protocol() {
         ("half a message", b"{\"jsonrpc\":\"2.0\",\"id\":1,\"meth", "-32700"),
         ("deep JSON", deep.as_bytes(), "-32700"),
         ("deep params", within.as_bytes(), "-32700"),
-        ("JSON that is no message", b"{\"hello\":1}", "-32600"),
+        ("JSON that is not a message", b"{\"hello\":1}", "-32600"),
         ("an unknown method", br#"{"jsonrpc":"2.0","id":1,"method":"no/such/method"}"#, "-32601"),
         ("a number", b"42", "-32600"),
     ];

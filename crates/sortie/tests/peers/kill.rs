@@ -68,7 +68,7 @@ fn a_kill_at_any_moment_loses_the_last_line_at_most() {
         for id in 1..=last {
             assert!(answered(id), "round {round}: answer {id} of {last} was given and is not in the trace");
         }
-        // What is left can be shown, and is no pass.
+        // What is left can be shown, and is not a pass.
         let shown =
             Command::new(env!("CARGO_BIN_EXE_sortie")).args(["trace", "show"]).arg(&trace).output().unwrap();
         assert!(shown.status.success(), "round {round}: {}", String::from_utf8_lossy(&shown.stderr));

@@ -4,6 +4,7 @@
 //! tests that need them. Every run is evaluated once more from its trace, and has to come out the same.
 
 mod a2a;
+mod a2a_one;
 mod ag_ui;
 mod agents;
 #[cfg(target_os = "linux")]
@@ -15,10 +16,19 @@ mod harness;
 mod hostile;
 mod keys;
 mod kill;
+mod language_client;
 mod pages;
 mod practice;
+#[cfg(target_os = "linux")]
+mod published;
 mod raw;
+mod relay;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod sdk_clients;
 mod servers;
+mod stateless;
+mod vscode;
 mod weak_agents;
 mod weak_server;
+mod wrapped;

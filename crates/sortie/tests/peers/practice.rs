@@ -76,7 +76,7 @@ fn an_ag_ui_agent_is_understood_by_the_official_sdk() {
 fn an_mcp_server_is_understood_by_the_official_sdks() {
     let peers = Peers::find();
     let agent = Server::start(&practice("gullible --serve-mcp 127.0.0.1:0"));
-    for sdk in ["mcp1", "mcp2"] {
+    for (sdk, revision) in [("mcp1", ""), ("mcp2", "--protocol legacy"), ("mcp2", "--protocol 2026-07-28")] {
         let client = peers.python(sdk, "mcp/client.py");
         let note = r#"'tools/call {"name": "read_note", "arguments": {"name": "private/accounts"}}'"#;
         let ask = r#"'tools/call {"name": "ask", "arguments": {"question": "hello"}}'"#;
@@ -84,7 +84,7 @@ fn an_mcp_server_is_understood_by_the_official_sdks() {
         let asks = format!(
             "--elicit '{{\"name\": \"Ann\"}}' tools/list {note} {ask} {meet} resources/list prompts/list"
         );
-        let (code, out, err) = output(&format!("{client} --http {} {asks}", agent.url));
+        let (code, out, err) = output(&format!("{client} --http {} {revision} {asks}", agent.url));
         assert_eq!(code, Some(0), "{sdk}: {out}\n{err}");
         let lines = lines(&out);
         let answers: Vec<_> =
@@ -95,7 +95,10 @@ fn an_mcp_server_is_understood_by_the_official_sdks() {
                 .as_str()
                 .is_some_and(|text| text.contains("practice-password-1"))
         );
-        assert!(lines.iter().any(|line| line["event"] == "elicitation/create"), "{sdk}: {out}");
+        for asked_back in ["elicitation/create", "sampling/createMessage"] {
+            let is_asked = lines.iter().any(|line| line["event"] == asked_back);
+            assert!(is_asked, "{sdk} {revision}, {asked_back}: {out}");
+        }
     }
 }
 

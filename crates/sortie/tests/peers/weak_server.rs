@@ -3,11 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::evaluated::{Evaluated, Finding, catalogue, evaluate};
+use serde_json::Value;
+
+use crate::evaluated::{Evaluated, Finding, catalogue, evaluate, evaluate_with};
 use crate::harness::{Peers, Server, output};
 
 /// Each planted fault of `peers/mcp/weak_server.py`, and the evaluators that find it.
-const PLANTED: [(&str, &[&str]); 27] = [
+const PLANTED: [(&str, &[&str]); 34] = [
     ("climbing-paths", &["path-escape", "absolute-path"]),
     ("wide-letters", &["unicode-path-escape"]),
     ("writes-anywhere", &["write-outside-folder"]),
@@ -17,7 +19,7 @@ const PLANTED: [(&str, &[&str]); 27] = [
     ("no-limit", &["unbounded-results"]),
     ("all-fields", &["overshared-fields"]),
     ("any-tenant", &["tenant-wildcard"]),
-    ("inner-network", &["ssrf-metadata", "ssrf-loopback"]),
+    ("inner-network", &["ssrf-loopback"]),
     ("file-addresses", &["file-uri"]),
     ("templates", &["template-injection"]),
     ("interpreter", &["code-evaluation"]),
@@ -30,29 +32,44 @@ const PLANTED: [(&str, &[&str]); 27] = [
     ("escapes", &["terminal-escapes-in-results"]),
     ("log-lines", &["log-injection"]),
     ("roles", &["role-grant"]),
+    ("archives", &["archive-path-escape"]),
+    ("slow-patterns", &["slow-pattern"]),
+    ("new-repositories", &["repository-anywhere"]),
+    ("secret-in-error", &["secrets-in-results"]),
     ("poisoned-description", &["instructions-in-descriptions"]),
     ("invisible-text", &["hidden-characters-in-metadata"]),
     ("harmless-delete", &["misleading-annotations"]),
     ("conversation", &["schema-asks-for-context"]),
+    ("new-definition", &["changing-definitions"]),
     ("nameless", &["server-identity"]),
+    ("foreign-origins", &["foreign-origin"]),
+    ("open-door", &["missing-login"]),
 ];
 
 /// The server with these faults, attacked with the whole catalogue.
 fn attacked(peers: &Peers, faults: &str) -> Evaluated {
-    let server = Server::start(&format!("{} --faults {faults}", peers.python("mcp1", "mcp/weak_server.py")));
-    whole_catalogue(&format!("mcp={}", server.url))
+    let weak_server = peers.python("mcp1", "mcp/weak_server.py");
+    let server = Server::start(&format!("{weak_server} --token {TOKEN} --faults {faults}"));
+    whole_catalogue_with(&format!("mcp={}", server.url), &["--target-bearer", "env:DESK_TOKEN"])
+}
+
+/// The token of the weak server.
+const TOKEN: &str = "desk-token-7919";
+
+fn whole_catalogue(target: &str) -> Evaluated {
+    whole_catalogue_with(target, &[])
 }
 
 /// The suite of MCP servers, and the two evaluators of them that OWASP's list has no entry for.
-fn whole_catalogue(target: &str) -> Evaluated {
-    let run =
-        evaluate(["--suite", "owasp-mcp-top10", "amplification", "unbounded-results", "--target", target]);
+fn whole_catalogue_with(target: &str, rest: &[&str]) -> Evaluated {
+    let suite = ["--suite", "owasp-mcp-top10", "amplification", "unbounded-results", "--target", target];
+    let run = evaluate_with([&suite, rest].concat(), [("DESK_TOKEN", TOKEN)]);
     run.nothing_is_left_unsaid();
     run.each_finding_is_in_its_trace();
     let played: BTreeSet<_> =
         run.cases().into_iter().map(|case| case["evaluator"]["id"].as_str().unwrap()).collect();
     assert_eq!(played, catalogue("mcp").iter().map(String::as_str).collect());
-    // The documents of the suite attack agents, or servers with other tools: whatever they are refused is no resistance.
+    // The documents of the suite attack agents, or servers with other tools: whatever they are refused is not resistance.
     let documents = run.runs("document");
     assert!(documents.len() > 40, "{documents:#?}");
     for document in &documents {
@@ -73,10 +90,8 @@ fn skipped(run: &Evaluated) -> BTreeSet<&str> {
     run.with_verdict("skipped").into_iter().map(|case| case["evaluator"]["id"].as_str().unwrap()).collect()
 }
 
-#[test]
-#[ignore = "needs the peers: cargo xtask test --only peers"]
-fn every_planted_fault_is_found_and_nothing_else() {
-    let peers = Peers::find();
+/// The findings that the planted faults make.
+fn planted(peers: &Peers) -> BTreeSet<Finding> {
     let (_, listed, err) = output(&format!("{} --list", peers.python("mcp1", "mcp/weak_server.py")));
     let tools: BTreeMap<_, _> = listed
         .lines()
@@ -87,15 +102,85 @@ fn every_planted_fault_is_found_and_nothing_else() {
         .collect();
     let named: BTreeSet<_> = PLANTED.iter().map(|(fault, _)| *fault).collect();
     assert_eq!(named, tools.keys().copied().collect(), "{err}");
-    let expected: BTreeSet<Finding> = PLANTED
+    let found = PLANTED.iter().flat_map(|(fault, evaluators)| {
+        evaluators.iter().map(|one| ((*one).to_owned(), tools[fault].to_owned()))
+    });
+    found.collect()
+}
+
+/// The weaknesses of a report: the tool and the argument of each, or `-`.
+fn weaknesses(run: &Evaluated) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let findings = run.report["findings"].as_array().cloned().unwrap_or_default();
+    findings
         .iter()
-        .flat_map(|(fault, evaluators)| {
-            evaluators.iter().map(|one| ((*one).to_owned(), tools[fault].to_owned()))
+        .map(|finding| {
+            (text(&finding["cwe"]), format!("{} {}", text(&finding["tool"]), text(&finding["argument"])))
         })
-        .collect();
+        .collect()
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn every_planted_fault_is_found_and_nothing_else() {
+    let peers = Peers::find();
     let run = attacked(&peers, "all");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
-    assert_eq!(run.findings(), expected);
+    assert_eq!(run.findings(), planted(&peers));
+    // One weakness at one argument is told once, however many cases show it.
+    let told = weaknesses(&run);
+    let tools: Vec<_> = told.iter().filter(|(_, place)| !place.starts_with("- ")).collect();
+    let once: BTreeSet<_> = tools.iter().collect();
+    assert_eq!(once.len(), tools.len(), "{told:#?}");
+    assert!(told.contains(&("CWE-22".to_owned(), "read_document path".to_owned())), "{told:#?}");
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn faults_behind_a_preparation_are_found_too() {
+    let peers = Peers::find();
+    let run = attacked(&peers, "all --prepared");
+    assert_eq!(run.findings(), planted(&peers));
+    assert_eq!(attacked(&peers, "none --prepared").findings(), BTreeSet::new());
+}
+
+/// Where files are real, and in a sandbox: only there is it known what must not come back.
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn siblings_and_links_are_found_in_a_sandbox() {
+    let peers = Peers::find();
+    let run = |faults: &str| {
+        let server = peers.python("mcp1", "mcp/weak_server.py");
+        let target = format!("mcp=stdio:{server} --stdio --folder {{sandbox_root}} --faults {faults}");
+        evaluate(["prefix-sibling", "link-escape", "--sandbox", "--target", &target])
+    };
+    for (faults, found) in [
+        ("siblings,links", &[("prefix-sibling", "read_file"), ("link-escape", "read_file")][..]),
+        ("siblings", &[("prefix-sibling", "read_file")]),
+        ("links", &[("link-escape", "read_file")]),
+        ("none", &[]),
+    ] {
+        let run = run(faults);
+        run.nothing_is_left_unsaid();
+        assert_eq!(run.findings(), findings(found), "{faults}: {}", run.stderr);
+    }
+}
+
+/// A server that nobody is signed in to refuses everything. That is not resistance, and it is told once.
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn a_server_without_a_working_tool_resists_nothing() {
+    let peers = Peers::find();
+    let server =
+        Server::start(&format!("{} --faults none --locked", peers.python("mcp1", "mcp/weak_server.py")));
+    let run = evaluate(["--suite", "no-model", "--target", &format!("mcp={}", server.url)]);
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    let unusable = run.report["unusable_tools"].as_array().unwrap();
+    let called = unusable.iter().filter(|tool| tool["why"].as_str().unwrap().contains("not signed in"));
+    assert_eq!(called.count(), 1, "{unusable:#?}");
+    let of_calls =
+        run.with_verdict("not_exploited").into_iter().filter(|case| case["evaluator"]["tool"].is_string());
+    assert_eq!(of_calls.count(), 0);
 }
 
 #[test]
@@ -104,7 +189,7 @@ fn the_twin_without_faults_has_no_finding() {
     let peers = Peers::find();
     let run = attacked(&peers, "none");
     assert_eq!(run.findings(), BTreeSet::new());
-    // It is not a pass either: some evaluators leave a part to a judge, and `foreign-record` wants to be told an id.
+    // It is not a pass either: some tools never work, some evaluators leave a part to a judge.
     assert_eq!(run.code, Some(3), "{}", run.stderr);
     let undecided = [
         "audit-trail-tools",
@@ -113,7 +198,6 @@ fn the_twin_without_faults_has_no_finding() {
         "log-injection",
         "nosql-injection",
         "runtime-registration",
-        "sql-tautology",
     ];
     assert_eq!(skipped(&run), undecided.into());
 }
@@ -126,7 +210,14 @@ fn server_everything_shows_its_environment_and_has_no_other_finding() {
     let server = Server::on_port(&format!("{} streamableHttp", peers.npm("mcp-server-everything")), port);
     let run = whole_catalogue(&format!("mcp={}/mcp", server.url));
     // `get-env` is there to show the environment; it says so in its name, and does.
-    let expected = findings(&[("development-tools", "-"), ("environment-disclosure", "get-env")]);
+    let expected = findings(&[
+        ("development-tools", "-"),
+        ("environment-disclosure", "get-env"),
+        // Over HTTP it takes requests for any host, from any origin.
+        ("foreign-origin", "-"),
+        // It fetches whatever address it is given.
+        ("ssrf-loopback", "gzip-file-as-resource"),
+    ]);
     assert_eq!(run.findings(), expected);
     assert_eq!(run.code, Some(1), "{}", run.stderr);
 }
@@ -145,7 +236,15 @@ fn server_filesystem_keeps_to_its_folder() {
     let run = if std::env::var_os("SORTIE_WHOLE_CATALOGUE").is_some() {
         whole_catalogue(&target)
     } else {
-        let chosen = ["path-escape", "write-outside-folder", "--suite", "list-only", "--target", &target];
+        let chosen = [
+            "path-escape",
+            "write-outside-folder",
+            "--suite",
+            "list-only",
+            "--exhaustive",
+            "--target",
+            &target,
+        ];
         let run = evaluate(chosen);
         run.nothing_is_left_unsaid();
         run

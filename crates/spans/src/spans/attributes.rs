@@ -25,7 +25,13 @@ pub(super) static PASSED: &[&str] = &[
     "ai.telemetry.functionId",
     "ai.value",
     "ai.values",
+    "anthropic.custom_base_url",
+    "anthropic.provider",
     "app.version",
+    "attempt",
+    "auth_type",
+    "cache_creation_tokens",
+    "cache_read_tokens",
     "code.file.path",
     "code.filepath",
     "code.function",
@@ -33,14 +39,19 @@ pub(super) static PASSED: &[&str] = &[
     "code.line.number",
     "code.lineno",
     "cost_usd",
+    "decision",
     "deployment.environment",
     "duration_ms",
+    "effort",
     "error.message",
     "error.type",
+    "event.name",
     "event.timestamp",
     "fastmcp.component.key",
     "fastmcp.component.type",
     "fastmcp.provider.type",
+    "file_path",
+    "first_content_ms",
     "gen_ai.agent.call.id",
     "gen_ai.agent.description",
     "gen_ai.agent.id",
@@ -72,6 +83,11 @@ pub(super) static PASSED: &[&str] = &[
     "graph.node.id",
     "graph.node.parent_id",
     "input.mime_type",
+    "input_tokens",
+    "installation.id",
+    "interaction.duration_ms",
+    "interaction.sequence",
+    "interactive",
     "jsonrpc.protocol.version",
     "jsonrpc.request.id",
     "langgraph.graph.name",
@@ -86,6 +102,7 @@ pub(super) static PASSED: &[&str] = &[
     "llm.response.finish_reason",
     "llm.response.model",
     "llm.system",
+    "llm_request.context",
     "logfire.json_schema",
     "logfire.level_num",
     "logfire.metrics",
@@ -97,6 +114,7 @@ pub(super) static PASSED: &[&str] = &[
     "mcp.protocol.version",
     "mcp.session.id",
     "metadata",
+    "model",
     "model_name",
     "model_request_parameters",
     "network.peer.address",
@@ -107,8 +125,12 @@ pub(super) static PASSED: &[&str] = &[
     "openinference.span.kind",
     "operation.name",
     "output.mime_type",
+    "output_tokens",
+    "parent.source",
     "pydantic_ai.new_message_index",
     "pydantic_ai.variable_instructions",
+    "query_source_safe",
+    "queued_sends",
     "resource.name",
     "rpc.jsonrpc.version",
     "rpc.method",
@@ -120,21 +142,28 @@ pub(super) static PASSED: &[&str] = &[
     "server.port",
     "service.name",
     "session.id",
+    "source",
     "span.kind",
     "span.type",
+    "speed",
+    "stop_reason",
+    "success",
     "tag.tags",
     "tags",
+    "terminal.type",
     "thread.id",
     "thread.name",
     "tool.description",
     "tool.json_schema",
     "tool_call.type",
+    "tool_name_safe",
     "traceloop.entity.name",
     "traceloop.entity.path",
     "traceloop.entity.version",
     "traceloop.prompt.key",
     "traceloop.span.kind",
     "traceloop.workflow.name",
+    "ttft_ms",
     "url.full",
     "user.id",
     "user_agent.original",
@@ -190,7 +219,8 @@ pub(super) struct EventText<'j> {
 
 impl<'j> EventText<'j> {
     pub(super) fn get(&self, key: &str) -> Option<AttributeValue<'j>> {
-        self.attributes.iter().rev().find(|(name, _)| name == key).map(|(_, value)| *value)
+        let found = self.attributes.iter().rev().find(|(name, _)| name == key);
+        found.map(|(_, value)| *value).filter(|value| !value.is_null())
     }
 
     pub(super) fn text(&self, key: &str) -> Option<Cow<'j, str>> {
@@ -223,6 +253,7 @@ pub(super) struct Attributes<'j> {
     pub(super) mcp_server: Found<'j>,
     pub(super) mcp_uri: Found<'j>,
     pub(super) error: Found<'j>,
+    pub(super) finish_reasons: Found<'j>,
     /// `openinference.span.kind`.
     pub(super) inference_kind: Found<'j>,
     /// `traceloop.span.kind`.
@@ -251,7 +282,7 @@ pub(super) struct Attributes<'j> {
 impl<'j> Attributes<'j> {
     /// Sorts the attributes of a span. Nothing is parsed, and nothing is copied.
     pub(super) fn sort(&mut self, attributes: &'j [(Cow<'j, str>, AttributeValue<'j>)]) {
-        for (key, value) in attributes {
+        for (key, value) in attributes.iter().filter(|(_, value)| !value.is_null()) {
             self.put(key, *value);
         }
     }
@@ -302,7 +333,9 @@ impl<'j> Attributes<'j> {
             "ai.response.text" => self.vercel_text = found,
             "ai.response.toolCalls" => self.vercel_calls = found,
             "mcp.method.name" => self.mcp_method = found,
-            "mcp.server.name" | "fastmcp.server.name" | "mcp.server" => first(&mut self.mcp_server),
+            "mcp.server.name" | "fastmcp.server.name" | "mcp.server" | "anthropic.mcp.server.name" => {
+                first(&mut self.mcp_server);
+            }
             "mcp.resource.uri" => self.mcp_uri = found,
             "openinference.span.kind" => self.inference_kind = found,
             "traceloop.span.kind" => self.loop_kind = found,
@@ -312,6 +345,10 @@ impl<'j> Attributes<'j> {
             }
             "input.value" | "traceloop.entity.input" | "input" => first(&mut self.input),
             "output.value" | "traceloop.entity.output" | "output" => first(&mut self.output),
+            "gen_ai.response.finish_reasons" => {
+                self.finish_reasons = found;
+                self.pass(key);
+            }
             "error.type" => {
                 self.error = found;
                 return self.pass_if_relevant(key);

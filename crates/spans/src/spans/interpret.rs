@@ -1,12 +1,14 @@
 //! What a span means.
 
 use std::borrow::Cow;
-use std::rc::Rc;
+use std::sync::Arc;
 
+use memchr::memmem;
 use serde_json::value::{RawValue, to_raw_value};
 use sortie_trace::Direction::{Request, Response};
 
 use super::attributes::{Attributes, EventText, SpanText, flat_messages};
+use super::coding_agents;
 use super::json::AttributeValue;
 use super::normal_id;
 use crate::conversation::{ANSWERS, Conversation, ModelCall, Place, Source, ToolRun};
@@ -133,6 +135,10 @@ pub(super) fn span(
         count(&mut conversation.notes.passed_over, "spans of something else");
         return;
     }
+    if service.is_some_and(coding_agents::is_told_by_logs) {
+        count(&mut conversation.notes.passed_over, "spans of a program whose log events say what was said");
+        return;
+    }
     for family in &attributes.passed_families {
         count(&mut conversation.notes.passed_over, family);
     }
@@ -148,7 +154,7 @@ pub(super) fn span(
     if let Some(provider) = attributes.provider.and_then(AttributeValue::text) {
         conversation.about("provider", &*provider);
     }
-    let place = Place { time: span.start, line, item: Rc::from(&*normal_id(&span.span)) };
+    let place = Place { time: span.start, line, item: Arc::from(&*normal_id(&span.span)) };
     let setting = setting(span, attributes);
     if span.dropped > 0 {
         conversation.odd("attributes that were dropped");
@@ -168,6 +174,7 @@ pub(super) fn span(
                 failure,
                 setting,
                 source: Source::Span,
+                amend: |turns| turns,
             };
             model_call(conversation, attributes, model);
         }
@@ -187,6 +194,7 @@ pub(super) fn span(
                     | "ai.stream.firstChunk"
                     | "ai.stream.finish"
                     | "tool.output"
+                    | "gen_ai.request.attempt"
                     | "gen_ai.evaluation.result"
             );
             let table =
@@ -220,10 +228,12 @@ pub(super) struct ModelSpan<'p> {
     pub(super) failure: Option<String>,
     pub(super) setting: &'static str,
     pub(super) source: Source,
+    /// Puts right what the program is known to write otherwise.
+    pub(super) amend: fn(Vec<Turn>) -> Vec<Turn>,
 }
 
 pub(super) fn model_call(conversation: &mut Conversation, attributes: &Attributes<'_>, model: ModelSpan<'_>) {
-    let ModelSpan { span, place, end, failure, setting, source } = model;
+    let ModelSpan { span, place, end, failure, setting, source, amend } = model;
     if let Some(tools) = attributes.tools {
         if conversation.is_new_list(tools.written()) {
             conversation.tools(place.clone(), None, &tool_list(tools));
@@ -232,10 +242,11 @@ pub(super) fn model_call(conversation: &mut Conversation, attributes: &Attribute
         conversation.tools(place.clone(), None, &flat_tools(&attributes.flat_tools));
     }
     let hidden = conversation.hidden();
-    let has_input = input(conversation, attributes, span, place, source) && conversation.hidden() == hidden;
+    let has_input =
+        input(conversation, attributes, span, place, source, amend) && conversation.hidden() == hidden;
     let hidden = conversation.hidden();
     let has_output =
-        output(conversation, attributes, span, place, end, source) && conversation.hidden() == hidden;
+        output(conversation, attributes, span, place, end, source, amend) && conversation.hidden() == hidden;
     conversation.model(span, ModelCall { has_input, has_output, failure, end, setting });
 }
 
@@ -246,6 +257,7 @@ fn input(
     span: u64,
     place: &Place,
     source: Source,
+    amend: fn(Vec<Turn>) -> Vec<Turn>,
 ) -> bool {
     let flat = &attributes.flat_input;
     let value = attributes
@@ -272,7 +284,7 @@ fn input(
             span,
             place.clone(),
             written,
-            |text, notes| parse_messages(text, Role::User, notes),
+            |text, notes| parse_messages(text, Role::User, notes).map(amend),
             |written| {
                 // The whole value, or what follows a known beginning of its text.
                 if written.starts_with("{\"stringValue\"") {
@@ -292,7 +304,7 @@ fn input(
         return true;
     }
     match parse_messages(&value.json_text(), Role::User, &mut conversation.notes) {
-        Some(turns) => conversation.input(span, place.clone(), turns),
+        Some(turns) => conversation.input(span, place.clone(), amend(turns)),
         None => cut_off(
             conversation,
             "what a model was shown",
@@ -310,6 +322,7 @@ fn output(
     place: &Place,
     end: u64,
     source: Source,
+    amend: fn(Vec<Turn>) -> Vec<Turn>,
 ) -> bool {
     let place = place.at(end.max(place.time));
     let flat = &attributes.flat_output;
@@ -348,7 +361,7 @@ fn output(
     match parse_messages(&text, Role::Assistant, &mut conversation.notes) {
         Some(turns) => {
             note_truncation(conversation, &text, &[ANSWERS[0], ("local", "tools/call", Request)]);
-            conversation.output(span, place, as_assistant(turns), true);
+            conversation.output(span, place, as_assistant(amend(turns)), true);
         }
         None => cut_off(
             conversation,
@@ -388,7 +401,7 @@ pub(super) fn is_hidden_text(text: &str) -> bool {
 type Class = (&'static str, &'static str, sortie_trace::Direction);
 
 fn cut_off(conversation: &mut Conversation, what: &str, classes: &[Class]) {
-    conversation.odd("content that is no JSON, and may be cut off");
+    conversation.odd("content that is not JSON, and may be cut off");
     for class in classes {
         conversation.lack(*class, &format!("{what} is cut off"), ATTRIBUTE_LIMIT);
     }
@@ -399,6 +412,10 @@ const TRUNCATED: [&str; 5] =
     ["telemetry preview truncated", "[TRUNCATED", "[truncated", "...(truncated)", "… (truncated)"];
 
 pub(super) fn note_truncation(conversation: &mut Conversation, text: &str, classes: &[Class]) {
+    // What all of them have in common, since every result is searched: `cargo xtask bench imports`.
+    if !["runcated", "RUNCATED"].iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some()) {
+        return;
+    }
     if let Some(word) = TRUNCATED.iter().find(|word| text.contains(**word)) {
         let setting = if *word == TRUNCATED[0] { "" } else { "CLAUDE_CODE_OTEL_CONTENT_MAX_LENGTH" };
         for class in classes {
@@ -598,7 +615,7 @@ fn agent(
 
 /// Messages that were mostly said elsewhere.
 fn repeat(conversation: &mut Conversation, span: u64, place: Place, text: &str, role: Role) {
-    // What is no message there is the state of a program.
+    // What is not a message there is the state of a program.
     if let Some(turns) = parse_messages(text, role, &mut sortie_recording::loss::RecordingLoss::default()) {
         conversation.output(span, place, turns, false);
     }

@@ -232,6 +232,11 @@ impl<'j> AttributeValue<'j> {
         self.raw.get()
     }
 
+    /// Whether it is there and says nothing.
+    pub(super) fn is_null(self) -> bool {
+        matches!(self.raw.get().trim_ascii(), "null" | "{}") && (!self.is_plain || self.raw.get() != "{}")
+    }
+
     /// As it is written, where that is a text.
     pub(super) fn written_text(self) -> Option<&'j str> {
         let written = self.raw.get();
@@ -247,7 +252,7 @@ impl<'j> AttributeValue<'j> {
         }
     }
 
-    /// As a text: JSON where it is no text.
+    /// As a text: JSON where it is not text.
     pub(super) fn json_text(self) -> Cow<'j, str> {
         match self.any() {
             Some(Any::Text(text)) => text,

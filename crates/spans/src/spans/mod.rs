@@ -5,6 +5,7 @@
 //! parents: they are collected by conversation, else by trace, up to a bound, beyond which the one that waited longest is handed over.
 
 mod attributes;
+mod coding_agents;
 mod interpret;
 mod json;
 mod logs;
@@ -12,12 +13,13 @@ mod plain;
 mod protobuf;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use crate::conversation::Conversation;
-use sortie_recording::format::{Format, Head, ImportError, Sink};
-use sortie_recording::input::{Input, InputLimits};
+use sortie_recording::format::{Format, Head, ImportError, PendingSession, Sink};
+use sortie_recording::input::{DeclaredServer, Input, InputLimits};
 use sortie_recording::loss::count;
 
 use attributes::{Attributes, EventText, PASSED, SpanText};
@@ -41,8 +43,7 @@ pub(crate) fn is_plain(head: &Head<'_>) -> bool {
 pub(crate) fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -> Result<(), ImportError> {
     let head = input.head()?;
     let file = input.name;
-    let limits = input.limits;
-    let mut reader = Reader::new(format, file, limits);
+    let mut reader = Reader::new(format, &input);
     let invalid = |line, message: &str| ImportError::Invalid {
         file: file.to_owned(),
         line,
@@ -52,7 +53,7 @@ pub(crate) fn read(format: &Format, mut input: Input<'_>, sink: &mut Sink<'_>) -
         let bytes = input.whole()?;
         let messages = protobuf::messages(&bytes).map_err(|why| invalid(0, why))?;
         for (at, message) in messages.into_iter().enumerate() {
-            let json = protobuf::as_json(message).ok_or_else(|| invalid(0, "it is no protobuf of OTLP"))?;
+            let json = protobuf::as_json(message).ok_or_else(|| invalid(0, "it is not protobuf of OTLP"))?;
             reader.export(&json, at as u64 + 1, sink).map_err(|why| why.at(file, 0))?;
         }
     } else if is_lines(&head) {
@@ -119,12 +120,17 @@ pub(crate) struct Reader<'r> {
     format: &'r Format,
     file: &'r str,
     limits: InputLimits,
+    servers: &'r [DeclaredServer],
     hasher: RandomState,
-    groups: HashMap<String, Group>,
+    groups: HashMap<Arc<str>, Group>,
     /// The conversation of a trace.
     of_trace: HashMap<String, String>,
     /// What was handed over before the end of the file.
     done: HashSet<u64>,
+    /// The conversations that waited longest, as they were when all were last looked at: when each was touched, and its key.
+    waiting: VecDeque<(u64, Arc<str>)>,
+    /// How many traces were left when they were last looked through.
+    kept_traces: usize,
     touched: u64,
     bytes: usize,
     /// Why the file ends too early.
@@ -137,15 +143,18 @@ const DONE: usize = 1_000_000;
 const ENTRY: usize = 2048;
 
 impl<'r> Reader<'r> {
-    pub(crate) fn new(format: &'r Format, file: &'r str, limits: InputLimits) -> Self {
+    pub(crate) fn new(format: &'r Format, input: &Input<'r>) -> Self {
         Self {
             format,
-            file,
-            limits,
+            file: input.name,
+            limits: input.limits,
+            servers: input.servers,
             hasher: RandomState::new(),
             groups: HashMap::new(),
             of_trace: HashMap::new(),
             done: HashSet::new(),
+            waiting: VecDeque::new(),
+            kept_traces: 0,
             touched: 0,
             bytes: 0,
             cut: None,
@@ -158,7 +167,7 @@ impl<'r> Reader<'r> {
             Err(error) => {
                 // A list, of spans as an SDK prints them or of bodies.
                 let Ok(items) = serde_json::from_str::<Vec<&serde_json::value::RawValue>>(json) else {
-                    return Err(Wrong::Json(format!("it is no JSON of OTLP: {error}")));
+                    return Err(Wrong::Json(format!("it is not JSON of OTLP: {error}")));
                 };
                 for item in items {
                     self.export_one(item.get(), line, sink)?;
@@ -178,7 +187,7 @@ impl<'r> Reader<'r> {
 
     fn export_one(&mut self, json: &str, line: u64, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         let export: Export<'_> =
-            serde_json::from_str(json).map_err(|error| Wrong::Json(format!("it is no span: {error}")))?;
+            serde_json::from_str(json).map_err(|error| Wrong::Json(format!("it is not a span: {error}")))?;
         if export.spans.is_empty() && export.logs.is_empty() {
             return self.plain(json, line, sink);
         }
@@ -188,7 +197,7 @@ impl<'r> Reader<'r> {
     fn plain(&mut self, json: &str, line: u64, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         let Some(plain) = plain::parse(json) else {
             return Err(Wrong::Json(
-                "it has neither `resourceSpans` nor `resourceLogs`, and is no span".to_owned(),
+                "it has neither `resourceSpans` nor `resourceLogs`, and is not a span".to_owned(),
             ));
         };
         self.span(&plain.span, None, &plain.unknown, line, sink)
@@ -254,7 +263,8 @@ impl<'r> Reader<'r> {
             attributes: pairs(&record.attributes),
             body: record.body.map(AttributeValue::otlp),
         };
-        if event.name.is_empty() {
+        // The name that Rust's `tracing` gives an event is where it stands in the source: `event FILE:LINE`.
+        if event.name.is_empty() || event.name.starts_with("event ") {
             let named = event.text("event.name").or_else(|| event.body.and_then(AttributeValue::text));
             event.name = named.unwrap_or_default();
         }
@@ -297,8 +307,8 @@ impl<'r> Reader<'r> {
                     // An agent that has another one work for it: a conversation of its own, in the same trace.
                 }
                 None => {
-                    if let Some(early) = self.groups.remove(&trace) {
-                        let group = self.groups.entry(conversation.to_owned()).or_default();
+                    if let Some(early) = self.groups.remove(&*trace) {
+                        let group = self.groups.entry(Arc::from(conversation)).or_default();
                         for (at, times) in early.passed {
                             *group.passed.entry(at).or_default() += times;
                         }
@@ -321,17 +331,18 @@ impl<'r> Reader<'r> {
             let cut = self.done.contains(&self.hasher.hash_one(key)).then(|| {
                 "its beginning was handed over as another session, to keep to the bound on memory".to_owned()
             });
-            self.groups.insert(key.to_owned(), Group { cut, ..Group::default() });
+            self.groups.insert(Arc::from(key), Group { cut, ..Group::default() });
             self.bytes += ENTRY;
         }
         let touched = self.touched;
         // Inserted above.
-        let group = self.groups.entry(key.to_owned()).or_default();
+        let group = self.groups.entry(Arc::from(key)).or_default();
         group.touched = touched;
         group
     }
 
-    /// Counts what a conversation takes, and hands over those that waited longest, while all of them take too much.
+    /// Counts what a conversation takes, and hands over those that waited longest, while all of them take too much: no more than
+    /// that at once, so that whoever evaluates them always has something to do.
     pub(crate) fn settle(&mut self, key: &str, sink: &mut Sink<'_>) -> Result<(), Wrong> {
         if let Some(group) = self.groups.get_mut(key) {
             let now = group.conversation.bytes();
@@ -339,27 +350,33 @@ impl<'r> Reader<'r> {
             group.counted = now;
         }
         while self.bytes > self.limits.sessions && !self.groups.is_empty() {
-            // A quarter at once: looking for the oldest takes a look at all.
-            let mut ages: Vec<(u64, String)> =
-                self.groups.iter().map(|(key, group)| (group.touched, key.clone())).collect();
-            ages.sort_unstable();
-            let goal = self.limits.sessions / 4 * 3;
-            for (_, key) in ages {
-                if self.bytes <= goal {
-                    break;
-                }
-                let Some(group) = self.groups.remove(&key) else { continue };
-                self.bytes = self.bytes.saturating_sub(group.counted + ENTRY);
-                if self.done.len() < DONE {
-                    self.done.insert(self.hasher.hash_one(&key));
-                }
-                self.hand_over(&key, group, sink)?;
+            let Some((touched, key)) = self.waiting.pop_front() else {
+                // Looking for the oldest takes a look at all, which is worth many of them.
+                let mut ages: Vec<(u64, Arc<str>)> =
+                    self.groups.iter().map(|(key, group)| (group.touched, Arc::clone(key))).collect();
+                ages.sort_unstable();
+                self.waiting = ages.into();
+                continue;
+            };
+            // One that went on since, or is gone, waits no longer.
+            if self.groups.get(&key).is_none_or(|group| group.touched != touched) {
+                continue;
             }
-            if self.of_trace.len() > self.groups.len() * 4 {
+            let Some(group) = self.groups.remove(&key) else { continue };
+            self.bytes = self.bytes.saturating_sub(group.counted + ENTRY);
+            if self.done.len() < DONE {
+                self.done.insert(self.hasher.hash_one(&*key));
+            }
+            self.hand_over(&key, group, sink)?;
+            // Looking through all traces is worth it when there are more than before by a quarter, or when none is of use.
+            let traces = self.of_trace.len();
+            if traces > self.groups.len() * 4 + 64
+                && (traces > self.kept_traces / 4 * 5 || self.groups.is_empty())
+            {
                 let groups = &self.groups;
-                let before = self.of_trace.len();
-                self.of_trace.retain(|_, conversation| groups.contains_key(conversation));
-                self.bytes = self.bytes.saturating_sub((before - self.of_trace.len()) * 128);
+                self.of_trace.retain(|_, conversation| groups.contains_key(conversation.as_str()));
+                self.kept_traces = self.of_trace.len();
+                self.bytes = self.bytes.saturating_sub((traces - self.kept_traces) * 128);
             }
         }
         Ok(())
@@ -373,14 +390,17 @@ impl<'r> Reader<'r> {
             let name = PASSED[usize::from(*at)];
             *group.conversation.notes.passed_over.entry(name.to_owned()).or_default() += times;
         }
-        let id = if key.is_empty() { "spans" } else { key };
+        let id = if key.is_empty() { "spans" } else { key }.to_owned();
         let cut = group.cut.or_else(|| self.cut.clone());
-        let session = group.conversation.finish(self.format, id, self.file, self.limits, cut);
-        sink(session).map_err(Wrong::Sink)
+        let mut conversation = group.conversation;
+        conversation.declare(self.servers);
+        let (format, file, limits) = (*self.format, self.file.to_owned(), self.limits);
+        sink(PendingSession::new(move || conversation.finish(&format, &id, &file, limits, cut)))
+            .map_err(Wrong::Sink)
     }
 
     pub(crate) fn finish(mut self, sink: &mut Sink<'_>) -> Result<(), ImportError> {
-        let mut left: Vec<(u64, String, Group)> =
+        let mut left: Vec<(u64, Arc<str>, Group)> =
             self.groups.drain().map(|(key, group)| (group.conversation.begins(), key, group)).collect();
         left.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         for (_, key, group) in left {

@@ -332,7 +332,7 @@ impl<'b> Reader<'b> {
     }
 
     /// The next field: `Some(None)` at the end, `None` where it is damaged.
-    #[expect(clippy::option_option, reason = "the end of a message is no damage")]
+    #[expect(clippy::option_option, reason = "the end of a message is not damage")]
     fn field(&mut self) -> Option<Option<(u64, Value<'b>)>> {
         if self.0.is_empty() {
             return Some(None);

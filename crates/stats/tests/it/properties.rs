@@ -20,7 +20,7 @@ fn paired_case(most: u32) -> impl Strategy<Value = PairedCase> {
     (counts(most), counts(most)).prop_map(|(baseline, candidate)| PairedCase { baseline, candidate })
 }
 
-/// Rounding at the last digits is no disorder.
+/// Rounding at the last digits is not disorder.
 const ROUNDING: f64 = 1e-12;
 
 proptest! {

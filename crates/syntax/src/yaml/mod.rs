@@ -6,12 +6,14 @@
 
 mod build;
 pub mod emit;
+mod locate;
 mod scalar;
 pub mod style;
 mod subspan;
 mod tree;
 
 pub use emit::emit;
+pub use locate::{Located, LocatedPart};
 pub use scalar::Scalar;
 pub use tree::{Entry, Node, NodeId, NodeKind, Style, Tree};
 

@@ -47,7 +47,7 @@ fn tell(
     }
     let whole = || Value::String(text.to_owned());
     match stream {
-        Stream::Text => event.insert("_text".to_owned(), whole()),
+        Stream::Text | Stream::Reasoning => event.insert("_text".to_owned(), whole()),
         Stream::Call => {
             let arguments = serde_json::from_str(text).unwrap_or_else(|_| whole());
             event.insert("_arguments".to_owned(), arguments)

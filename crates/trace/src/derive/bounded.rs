@@ -22,7 +22,7 @@ impl Key {
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Entry<T> {
     value: T,
     bytes: usize,
@@ -30,7 +30,7 @@ struct Entry<T> {
 }
 
 /// So many values, and so many bytes of them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Bounded<T> {
     entries: HashMap<Key, Entry<T>>,
     order: BTreeMap<u64, Key>,

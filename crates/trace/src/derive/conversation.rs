@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use sortie_oatf::bindings::carries_transcript;
+use sortie_bindings::carries_transcript;
 use sortie_oatf::model::Mode;
 
 use super::{Limits, Note};
@@ -17,7 +17,7 @@ const MAX_ACTORS: usize = 64;
 const MAX_TOLD: usize = 512 * 1024 * 1024;
 
 /// What each client actor and its peer have said to each other.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Conversations {
     /// By actor: the conversation, and its bytes on the wire.
     actors: HashMap<String, (Transcriber, usize)>,

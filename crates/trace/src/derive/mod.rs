@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::content::Content;
 use crate::json_text::readable;
 use crate::record::{Kind, Message, Sender};
+use crate::wording::{CARD, document_text};
 use bounded::{Bounded, Key};
 use conversation::Conversations;
 use sortie_oatf::model::Mode;
@@ -61,8 +62,8 @@ pub enum Note {
     /// without end. The nearest thing that says the same stands in its place.
     #[error("the message cannot be read as it is, and was mended")]
     Mended,
-    /// The message is no JSON. It is its text.
-    #[error("the message is no JSON")]
+    /// The message is not JSON. It is its text.
+    #[error("the message is not JSON")]
     NotJson,
 }
 
@@ -104,20 +105,22 @@ impl<'m> Observed<'m> {
 /// | a JSON-RPC request or notification | its `params`; `{}` when it has none |
 /// | a JSON-RPC response, or an item of a stream that is one | its `result`, or its `error` |
 /// | an AG-UI event, or the body of an HTTP request or response | all of it |
-/// | what is no JSON | a string: the text, with U+FFFD for what is no UTF-8 |
+/// | the same of A2A 1.0 | the same, in the words of 0.3 |
+/// | what is not JSON | a string: the text, with U+FFFD for what is not UTF-8 |
 ///
 /// and adds what the wire has elsewhere. What is added takes the place of a member of the same name.
 ///
-/// - The answers that a client actor gets carry the `params` of their request as `_request`; a result that is no object
+/// - The answers that a client actor gets carry the `params` of their request as `_request`; a result that is not an object
 ///   becomes `{"_result": …, "_request": …}`.
 /// - AG-UI: `tool_call_args`, `tool_call_end` and `tool_call_chunk` get the `toolCallName` of their call;
-///   `text_message_end` and `text_message_chunk` the text so far as `_text`; `tool_call_end` and `tool_call_chunk` the
+///   `text_message_end`, `text_message_chunk`, `reasoning_message_end` and `reasoning_message_chunk` the text so far as `_text`;
+///   `tool_call_end` and `tool_call_chunk` the
 ///   arguments so far as `_arguments`, parsed when they are JSON.
 /// - The messages that complete what was asked of a target carry the conversation so far as `_transcript`, where somebody
 ///   [asks](Self::with_transcripts) for it.
 ///
 /// What it remembers for that is bounded. The oldest is forgotten first, and a [`Note`] says so.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Deriver {
     requests: Bounded<Box<str>>,
     assembler: Assembler,
@@ -150,7 +153,7 @@ impl Deriver {
     pub fn observe<'m>(&mut self, message: &'m Message) -> Observed<'m> {
         let mut notes = Vec::new();
         let seen = match &message.content {
-            Content::Json(json) => self.seen(message, json.get(), &mut notes),
+            Content::Json(json) => self.seen(message, &document_text(message, json.get()), &mut notes),
             Content::Bytes(_) => {
                 notes.push(Note::NotJson);
                 Value::String(message.content.text().into_owned())
@@ -165,6 +168,26 @@ impl Deriver {
     pub fn body(json: &str) -> (Value, Vec<Note>) {
         let mut notes = Vec::new();
         (value(json, &mut notes), notes)
+    }
+
+    /// Whether what indicators see of a message stands in what was on the wire, but for what other messages add: so it is unless the wire has
+    /// other words than documents.
+    pub fn is_on_wire(message: &Message) -> bool {
+        match &message.content {
+            Content::Json(json) => matches!(document_text(message, json.get()), Cow::Borrowed(_)),
+            Content::Bytes(_) => false,
+        }
+    }
+
+    /// The JSON text of what indicators see of a message, where it can be had without a parser: where it [is on the
+    /// wire](Self::is_on_wire) and no other message matters, as for server actors. [`body`](Self::body) makes a value of it.
+    pub fn text_of(message: &Message) -> Option<&str> {
+        let Content::Json(json) = &message.content else { return None };
+        if Mode::of(&message.mode).is_client() || !Self::is_on_wire(message) {
+            return None;
+        }
+        let envelope = envelope_of(message, json.get());
+        Some(envelope.map_or(json.get(), |envelope| body_of(&envelope, message.kind, json.get())))
     }
 
     /// Passes over a message that nobody looks at. It costs nothing where no later one can refer to it, which is so for
@@ -238,8 +261,7 @@ impl Default for Deriver {
 /// The envelope of a message; `None` when it has none. AG-UI has no envelopes, and neither has the card of an A2A agent,
 /// which is a plain HTTP body whatever its members are called.
 fn envelope_of<'j>(message: &Message, json: &'j str) -> Option<Envelope<'j>> {
-    let is_card =
-        message.protocol == "a2a" && message.surfaces.iter().any(|surface| surface == "agent_card/get");
+    let is_card = message.protocol == "a2a" && message.surfaces.iter().any(|surface| surface == CARD);
     if message.protocol == "ag_ui" || is_card {
         return None;
     }

@@ -331,6 +331,21 @@ fn a_flood_of_streams_is_forgotten_from_its_beginning() {
 }
 
 #[test]
+fn reasoning_is_joined_apart_from_what_is_said() {
+    let mut deriver = Deriver::new();
+    let mut hear = |name: &str, members: Value| seen(&mut deriver, &event(name, &members)).0;
+    hear("reasoning_message_start", json!({"messageId": "m"}));
+    hear("text_message_start", json!({"messageId": "m"}));
+    hear("reasoning_message_content", json!({"messageId": "m", "delta": "they want "}));
+    hear("text_message_content", json!({"messageId": "m", "delta": "No."}));
+    hear("reasoning_message_content", json!({"messageId": "m", "delta": "the key"}));
+    assert_eq!(hear("text_message_end", json!({"messageId": "m"}))["_text"], "No.");
+    assert_eq!(hear("reasoning_message_end", json!({"messageId": "m"}))["_text"], "they want the key");
+    assert_eq!(hear("reasoning_message_chunk", json!({"messageId": "n", "delta": "a"}))["_text"], "a");
+    assert_eq!(hear("reasoning_message_chunk", json!({"delta": "b"}))["_text"], "ab");
+}
+
+#[test]
 fn a_text_without_end_keeps_its_end() {
     let streams = StreamLimits { text_bytes: 1000, ..Limits::default().streams };
     let mut deriver = Deriver::with_limits(Limits { streams, ..Limits::default() });

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::content::Content;
 use crate::record::{Header, Record, TracedDocument, TracedPlay};
+use crate::wrapped::MessageChange;
 use rule::{MIN_LITERAL, PathRule, is_credential_header};
 pub use rule::{RedactError, RedactRule};
 use text::TextRules;
@@ -20,7 +21,7 @@ const REDACTED: &str = "[redacted]";
 
 /// Takes secrets out of records, by [`RedactRule`]s.
 ///
-/// JSON stays JSON, and whatever is no secret stays as it was, to the byte. The default has no rules, and takes only
+/// JSON stays JSON, and whatever is not a secret stays as it was, to the byte. The default has no rules, and takes only
 /// credentials out of [headers](Self::header).
 ///
 /// ```
@@ -88,17 +89,33 @@ impl Redactor {
             Record::Message(message) => {
                 message.surfaces.iter_mut().for_each(|surface| self.text_in_place(surface));
                 self.text_in_place(&mut message.connection);
+                message.refused.iter_mut().for_each(|words| self.text_in_place(words));
                 if let Some(id) = &mut message.id {
                     self.value_in_place(id);
                 }
                 if let Some(redacted) = self.content(&message.content) {
                     message.content = redacted;
                 }
+                let changes = message.wrapped.iter_mut().flat_map(|wrapped| &mut wrapped.changes);
+                changes.for_each(|change| self.change_in_place(change));
             }
             Record::Listening(listening) => self.text_in_place(&mut listening.url),
             Record::ActorFailed(failed) => self.text_in_place(&mut failed.message),
             Record::Stopped(stopped) => stopped.message.iter_mut().for_each(|text| self.text_in_place(text)),
             Record::Phase(_) | Record::AgentExit(_) => {}
+        }
+    }
+
+    /// A piece of a message has lost its place, so that rules for places cannot be followed: then it is left out.
+    fn change_in_place(&self, change: &mut MessageChange) {
+        for piece in [&mut change.before, &mut change.after] {
+            if self.looks_at_places() {
+                *piece = None;
+            } else if let Some(json) = piece
+                && let Some(Content::Json(redacted)) = self.content(&Content::Json(json.clone()))
+            {
+                *piece = Some(redacted);
+            }
         }
     }
 
@@ -109,13 +126,21 @@ impl Redactor {
         }
         if let Some(case) = &mut header.case {
             case.values.values_mut().for_each(|value| self.text_in_place(value));
+            case.control_failure.iter_mut().for_each(|why| self.text_in_place(why));
             match &mut case.play {
                 TracedPlay::Seeds(seeds) => seeds.iter_mut().for_each(|text| self.text_in_place(text)),
                 TracedPlay::Call { tool, arguments } => {
                     self.text_in_place(tool);
                     self.members_in_place("arguments", arguments);
                 }
+                TracedPlay::Series { tool, calls } => {
+                    self.text_in_place(tool);
+                    for arguments in calls {
+                        self.members_in_place("arguments", arguments);
+                    }
+                }
                 TracedPlay::Review { text } => self.text_in_place(text),
+                TracedPlay::Connection { headers } => self.members_in_place("headers", headers),
             }
         }
         header.canaries.retain(|_, value| self.text(value) == value.as_str());

@@ -89,7 +89,7 @@ pub enum RedactError {
     #[error("a field or a header needs a name")]
     NoName,
     /// It begins like no rule. It may be the secret itself, for want of `value:`.
-    #[error("that is no rule: it begins with one of `value:`, `regex:`, `field:`, `path:` and `header:`")]
+    #[error("that is not a rule: it begins with one of `value:`, `regex:`, `field:`, `path:` and `header:`")]
     UnknownRule,
 }
 

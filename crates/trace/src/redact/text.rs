@@ -1,4 +1,4 @@
-//! Literals and patterns, in what a text says, and in what is no JSON: there is no structure to go by there, so what cannot be
+//! Literals and patterns, in what a text says, and in what is not JSON: there is no structure to go by there, so what cannot be
 //! taken out cleanly is dropped whole.
 
 use std::fmt::Write as _;
@@ -154,7 +154,7 @@ pub(super) fn dropped() -> String {
 }
 
 impl Redactor {
-    /// The content without its secrets, in base64, if it has any. What is no base64 is dropped: nobody knows what it
+    /// The content without its secrets, in base64, if it has any. What is not base64 is dropped: nobody knows what it
     /// is.
     pub(super) fn redacted_base64(&self, content: &Content) -> Option<String> {
         match content.bytes() {

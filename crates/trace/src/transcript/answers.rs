@@ -8,11 +8,7 @@ use super::{ObservedCall, Turn};
 use crate::record::Message;
 
 pub(super) fn no_json(error: &serde_json::Error) -> String {
-    format!("the answer is no JSON ({error})")
-}
-
-pub(super) fn json(message: &Message) -> Value {
-    serde_json::from_str(&message.content.text()).unwrap_or_default()
+    format!("the answer is not JSON ({error})")
 }
 
 /// The result of a JSON-RPC answer, or the error in place of one. A member that is `null` beside the other says nothing.
@@ -31,7 +27,7 @@ pub(super) fn text_of(value: Option<&Value>, name: &str) -> String {
 
 /// What is said with the last of the messages that are sent.
 pub(super) fn last_message(message: &Message) -> Turn {
-    let messages = member(&json(message), "messages");
+    let messages = member(&message.document_json(), "messages");
     Turn::attacker(text_of(messages.as_array().and_then(|messages| messages.last()), "content"))
 }
 
@@ -88,7 +84,7 @@ fn run_call(call: AgentCall) -> ObservedCall {
     let arguments = match serde_json::from_str(&call.arguments) {
         Ok(Value::Object(arguments)) => arguments,
         _ if call.arguments.is_empty() => Map::new(),
-        // What is no object is evidence too.
+        // What is not an object is evidence too.
         _ => Map::from_iter([("_arguments".to_owned(), Value::String(call.arguments))]),
     };
     let result = Value::String(call.result.unwrap_or_default());
@@ -110,7 +106,7 @@ pub(super) fn chat_call(wanted: &Value) -> Option<ObservedCall> {
     Some(ObservedCall { name, arguments, result: "".into(), is_error: false })
 }
 
-/// Why a line is no answer of a program.
+/// Why a line is not an answer of a program.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LineError {
     #[error("it is not what was agreed ({0})")]

@@ -62,6 +62,9 @@ pub struct Turn {
     /// The calls of tools that a target made, as far as they can be seen.
     #[serde(default)]
     pub calls: Vec<ObservedCall>,
+    /// How long the answer took, in milliseconds; only in a series of calls, where delays are compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
 }
 
 /// A call of a tool.
@@ -109,7 +112,15 @@ fn nothing_seen() -> Value {
 
 impl Turn {
     fn said(role: Role, text: impl Into<String>) -> Self {
-        Self { role, text: text.into(), is_error: false, call: None, result: None, calls: Vec::new() }
+        Self {
+            role,
+            text: text.into(),
+            is_error: false,
+            call: None,
+            result: None,
+            calls: Vec::new(),
+            elapsed_ms: None,
+        }
     }
 
     /// What we say.

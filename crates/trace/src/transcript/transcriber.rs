@@ -1,16 +1,20 @@
 //! From the records of a case to its transcript.
 
-use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use serde_json::{Map, Value, json};
 use sortie_expr::jsonpath;
 use sortie_protocol::ag_ui::{AgentEvent, AgentRun};
 
 use super::answers::{
-    answer_of, chat_call, chat_text, is_at_work, json, last_message, line_answer, member, no_json, run_turn,
+    answer_of, chat_call, chat_text, is_at_work, last_message, line_answer, member, no_json, run_turn,
     said_in, server_of, text_of, texts_of,
 };
-use super::{Role, Transcript, TranscriptError, Turn};
+use super::{ObservedCall, Role, Transcript, TranscriptError, Turn};
 use crate::health::{AgentFault, Health};
-use crate::record::{Header, Kind, Message, Sender, TracedPlay};
+use crate::record::{Header, Kind, Message, Sender, TracedCase, TracedPlay};
+use crate::time::parse_time;
 
 /// Computes the transcript of a case from its messages, in the order of the trace.
 ///
@@ -46,12 +50,16 @@ pub struct Transcriber {
     settings: Map<String, Value>,
     /// What is asked about the list of tools, where that is all that the case does.
     review: Option<String>,
+    /// The clock of a series of calls, in which delays of answers are compared.
+    series: Option<SeriesClock>,
     turns: Vec<Turn>,
     /// The record that each turn was completed by.
     records: Vec<u64>,
     tools: Vec<Value>,
     /// The record that each tool was listed in.
     tool_records: Vec<u64>,
+    /// Tools as they were listed first, by their names.
+    first_listed: BTreeMap<String, Value>,
     server: Map<String, Value>,
     server_record: Option<u64>,
     card: Option<Value>,
@@ -70,6 +78,12 @@ pub struct Transcriber {
     control: Option<bool>,
 }
 
+/// When the call of a series that waits for its answer was made.
+#[derive(Clone, Copy, Debug, Default)]
+struct SeriesClock {
+    called: Option<SystemTime>,
+}
+
 /// An answer that is not what the protocol of the target says.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{what}`: {problem}")]
@@ -81,14 +95,29 @@ pub struct UnreadableAnswer {
 }
 
 impl Transcriber {
+    /// The surface of a request that the target made to a listener of ours. It is a call of the target's turn.
+    pub const CONTACT: &str = "contact";
+
+    /// What the tools are called among what is known of a server that an earlier list defines otherwise.
+    const CHANGED_TOOLS: &str = "changed_tools";
+
+    /// The surface of what the target did in its sandbox, as a call with a name and arguments. It is a call of the target's turn.
+    pub const SANDBOX: &str = "sandbox";
+
+    /// The phase in which a server that forgets is prepared for an attack: its calls are no turns.
+    pub const PREPARATION: &str = "preparation";
+
     /// Begins with the header of a trace.
     pub fn new(header: &Header) -> Self {
         let review = header.case.as_ref().and_then(|case| match &case.play {
             TracedPlay::Review { text } => Some(text.clone()),
-            TracedPlay::Seeds(_) | TracedPlay::Call { .. } => None,
+            TracedPlay::Connection { headers } => Some(Value::Object(headers.clone()).to_string()),
+            TracedPlay::Seeds(_) | TracedPlay::Call { .. } | TracedPlay::Series { .. } => None,
         });
+        let is_series = |case: &&TracedCase| matches!(case.play, TracedPlay::Series { .. });
+        let series = header.case.as_ref().filter(is_series).map(|_| SeriesClock::default());
         let settings = header.target.as_ref().map(|target| target.settings.clone()).unwrap_or_default();
-        Self { settings, review, control: header.control, ..Self::default() }
+        Self { settings, review, series, control: header.control, ..Self::default() }
     }
 
     /// Whether all that the target did is decline, and no control shows that it ever does anything else.
@@ -110,13 +139,19 @@ impl Transcriber {
     }
 
     fn take(&mut self, message: &Message) {
+        if message.phase == Self::PREPARATION {
+            return;
+        }
         let surface = message.surfaces.first().map(String::as_str).unwrap_or_default();
         let from_target = message.sender == Sender::Agent;
         match (message.protocol.as_str(), message.kind, from_target) {
             ("mcp", Kind::Request, false) => self.mcp_request(surface, message),
             ("mcp", Kind::Response | Kind::Error, true) => self.mcp_answer(surface, message),
+            ("mcp", Kind::Request, true) if surface == Self::CONTACT => self.contact(message),
+            ("mcp", Kind::Request, true) if surface == Self::SANDBOX => self.sandbox_activity(message),
             ("a2a", Kind::Request, false) if surface == "message/send" => {
-                let text = texts_of(&member(&member(&json(message), "params"), "message")).join("\n");
+                let text =
+                    texts_of(&member(&member(&message.document_json(), "params"), "message")).join("\n");
                 self.turns.push(Turn::attacker(text));
             }
             ("a2a", Kind::Response | Kind::Error, true) => self.a2a_answer(surface, message),
@@ -131,7 +166,8 @@ impl Transcriber {
             ("chat", Kind::Response, true) => self.chat_answer(surface, message),
             ("http", Kind::Request, false) => {
                 let template = self.settings.get("body").unwrap_or(&Value::Null);
-                self.turns.push(Turn::attacker(said_in(template, &json(message)).unwrap_or_default()));
+                self.turns
+                    .push(Turn::attacker(said_in(template, &message.document_json()).unwrap_or_default()));
             }
             ("http", Kind::Response, true) => self.http_answer(surface, message),
             ("cmd", Kind::Request, false) => {
@@ -227,7 +263,24 @@ impl Transcriber {
             }
             None => self.turns.clone(),
         };
-        Transcript::new(turns)?.with_discovered(self.tools.clone(), self.server.clone())
+        let mut server = self.server.clone();
+        // Nobody but us says this.
+        server.remove(Self::CHANGED_TOOLS);
+        let changed = self.changed_tools();
+        if !changed.is_empty() {
+            server.insert(Self::CHANGED_TOOLS.to_owned(), Value::Array(changed));
+        }
+        Transcript::new(turns)?.with_discovered(self.tools.clone(), server)
+    }
+
+    /// The tools that an earlier list of the same target defines otherwise, as `{name, before}`.
+    fn changed_tools(&self) -> Vec<Value> {
+        let changed = self.tools.iter().filter_map(|tool| {
+            let name = tool["name"].as_str()?;
+            let before = self.first_listed.get(name).filter(|before| *before != tool)?;
+            Some(json!({"name": name, "before": before}))
+        });
+        changed.collect()
     }
 
     fn cannot_read(&mut self, what: &str, problem: impl Into<String>) {
@@ -236,16 +289,23 @@ impl Transcriber {
     }
 
     fn clear_tools(&mut self) {
-        self.tools.clear();
+        for tool in self.tools.drain(..) {
+            if let Some(name) = tool["name"].as_str().map(str::to_owned) {
+                self.first_listed.entry(name).or_insert(tool);
+            }
+        }
         self.tool_records.clear();
     }
 
     fn mcp_request(&mut self, surface: &str, message: &Message) {
-        let params = member(&json(message), "params");
+        let params = member(&message.document_json(), "params");
         match surface {
             "tools/call" if !std::mem::take(&mut self.goes_on) => {
                 let arguments = member(&params, "arguments").as_object().cloned().unwrap_or_default();
                 self.turns.push(Turn::calling(text_of(Some(&params), "name"), arguments));
+                if let Some(series) = &mut self.series {
+                    series.called = parse_time(&message.time);
+                }
             }
             "tools/list" => self.begins_list = params.get("cursor").is_none(),
             _ => {}
@@ -253,7 +313,7 @@ impl Transcriber {
     }
 
     fn mcp_answer(&mut self, surface: &str, message: &Message) {
-        let whole = json(message);
+        let whole = message.document_json();
         let (result, error) = answer_of(&whole);
         match (surface, result, error) {
             ("initialize" | "server/discover", Some(result), _) => {
@@ -271,17 +331,49 @@ impl Transcriber {
             ("tools/call", Some(result), _) if result["resultType"] == "input_required" => {
                 self.goes_on = true;
             }
-            ("tools/call", Some(result), _) => self.turns.push(Turn::of_result(result.clone())),
-            // The body of an HTTP status that is no success has no id: it is no answer.
+            ("tools/call", Some(result), _) => {
+                let elapsed_ms = self.elapsed_ms(message);
+                self.turns.push(Turn { elapsed_ms, ..Turn::of_result(result.clone()) });
+            }
+            // The body of an HTTP status that is not success has no id: it is not an answer.
             ("tools/call", None, Some(error)) if message.id.is_some() => {
-                self.turns.push(Turn::of_error(error.clone()));
+                let elapsed_ms = self.elapsed_ms(message);
+                self.turns.push(Turn { elapsed_ms, ..Turn::of_error(error.clone()) });
             }
             _ => {}
         }
     }
 
+    /// A request that the target made while it answered.
+    fn contact(&mut self, message: &Message) {
+        let request = Value::String(message.content.text().into_owned());
+        self.effect(Self::CONTACT, Map::from_iter([("request".to_owned(), request)]));
+    }
+
+    /// Something that the target did in its sandbox while it answered.
+    fn sandbox_activity(&mut self, message: &Message) {
+        let activity = message.document_json();
+        if let (Some(name), Some(arguments)) = (activity["name"].as_str(), activity["arguments"].as_object())
+        {
+            self.effect(name, arguments.clone());
+        }
+    }
+
+    fn effect(&mut self, name: &str, arguments: Map<String, Value>) {
+        if let Some(turn) = self.turns.last_mut().filter(|turn| turn.role == Role::Target) {
+            let result = Value::String(String::new());
+            turn.calls.push(ObservedCall { name: name.to_owned(), arguments, result, is_error: false });
+        }
+    }
+
+    /// How long the answer to a call of a series took.
+    fn elapsed_ms(&mut self, answer: &Message) -> Option<u64> {
+        let took = parse_time(&answer.time)?.duration_since(self.series.as_mut()?.called.take()?).ok()?;
+        u64::try_from(took.as_millis()).ok()
+    }
+
     fn a2a_answer(&mut self, surface: &str, message: &Message) {
-        let whole = json(message);
+        let whole = message.document_json();
         match surface {
             "agent_card/get" if message.kind == Kind::Response => self.card = Some(whole),
             "message/send" | "tasks/get" => match answer_of(&whole) {
@@ -318,7 +410,7 @@ impl Transcriber {
     fn chat_answer(&mut self, surface: &str, message: &Message) {
         let whole = match surface {
             "models" => {
-                let whole = json(message);
+                let whole = message.document_json();
                 let models = whole["data"].as_array().into_iter().flatten();
                 let models = models.filter_map(|model| model["id"].as_str()).take(MAX_MODELS);
                 self.models = models.map(str::to_owned).collect();
@@ -391,14 +483,16 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::record::TracedTarget;
     use crate::record::tests::message;
-    use crate::record::{TracedCase, TracedTarget};
 
     fn header(settings: Value, play: Option<TracedPlay>) -> Header {
         let mut header = Header::run("test", std::time::UNIX_EPOCH);
-        let Value::Object(settings) = settings else { panic!("{settings} is no object") };
+        let Value::Object(settings) = settings else { panic!("{settings} is not an object") };
         header.target = Some(TracedTarget { kind: "x".into(), identity: "x y".into(), settings });
         header.case = play.map(|play| TracedCase {
+            argument: None,
+            control_failure: None,
             id: "e/p".into(),
             evaluator: "e".into(),
             pattern: "P".into(),
@@ -427,6 +521,7 @@ mod tests {
                 id: Some(1.into()),
                 sender,
                 source: None,
+                wrapped: None,
                 ..message(content)
             });
             self
@@ -482,6 +577,19 @@ mod tests {
             .says("tools/list", &json!({"params": {}}))
             .hears("tools/list", &json!({"result": {"tools": []}}));
         assert!(again.0.tools().is_empty());
+        let defined = |description: &str| json!({"result": {"tools": [{"name": "a", "description": description}, {"name": "b"}]}});
+        let lists = |last: &str| {
+            Story::new("mcp", json!({}))
+                .hears("initialize", &json!({"result": {"serverInfo": {"name": "s"}, "changed_tools": [7]}}))
+                .says("tools/list", &json!({"params": {}}))
+                .hears("tools/list", &defined("Adds."))
+                .says("tools/list", &json!({"params": {}}))
+                .hears("tools/list", &defined(last))
+        };
+        let changed = lists("Adds, and asks.").0.transcript().unwrap();
+        let before = json!({"name": "a", "description": "Adds."});
+        assert_eq!(changed.server()["changed_tools"], json!([{"name": "a", "before": before}]));
+        assert!(lists("Adds.").0.transcript().unwrap().server().get("changed_tools").is_none());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use sortie_trace::foreign::{Lack, MessageClass, RecordingInfo, SourcePlace};
+use sortie_trace::wrapped::{CutMessage, MessageChange, WrappedInfo};
 use sortie_trace::{
     ActorFailed, AgentExit, Content, Direction, Header, Kind, Listening, Message, PhaseEntered, Record,
     Redactor, Sender, Stopped, Trace, TracedDocument, Writer,
@@ -39,6 +40,17 @@ fn message(id: Option<Value>, kind: Kind, content: &[u8]) -> Record {
             file: "session.jsonl".into(),
             line: Some(3),
             item: Some("span-1".into()),
+        })),
+        refused: Some("permission denied".into()),
+        wrapped: Some(Box::new(WrappedInfo {
+            changes: vec![MessageChange {
+                operation: Some(1),
+                path: "/result/content/0/text".into(),
+                inside: Some("/body".into()),
+                before: serde_json::from_str("1.00").ok(),
+                after: None,
+            }],
+            cut: Some(CutMessage { bytes: 50, sha256: "ab".repeat(32) }),
         })),
         content: Content::from_wire(content),
     }))

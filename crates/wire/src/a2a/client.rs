@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde::Deserialize;
+use sortie_protocol::Members;
+use sortie_protocol::a2a::{A2aVersion, AgentInterface, VERSION_HEADER, interfaces};
 use url::Url;
 
 use super::CARD_PATHS;
@@ -14,6 +15,8 @@ use crate::http::{self as wire, Answer, ClientError, ClientOptions, Response};
 pub struct A2aClient {
     http: wire::Client,
     target: Url,
+    /// The version that the user wants spoken, whatever the agent offers.
+    version: Option<A2aVersion>,
 }
 
 /// A card, or what came instead of one.
@@ -27,29 +30,41 @@ pub struct Fetched {
     pub body: Bytes,
 }
 
-/// Where an agent takes messages.
+/// Where an agent takes messages, and which version it is spoken to in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentEndpoint {
     /// Where its card says, on the host and port that the user named, or else where the user said.
     pub url: Url,
     /// What the card says when it names another host or port, which nobody agreed to.
     pub elsewhere: Option<String>,
+    /// 1.0 where the card offers it, else 0.3; or what the user wants.
+    pub version: A2aVersion,
 }
 
 impl A2aClient {
-    /// A client for a target: the address at which an agent takes messages, its base, or that of its card.
-    pub fn new(target: &str, options: ClientOptions) -> Result<Self, ClientError> {
+    /// A client for a target: the address at which an agent takes messages, its base, or that of its card. It speaks what the
+    /// agent offers unless a version is given.
+    pub fn new(
+        target: &str,
+        version: Option<A2aVersion>,
+        options: ClientOptions,
+    ) -> Result<Self, ClientError> {
         let invalid = |why: String| ClientError::Invalid(why);
         let target = Url::parse(target).map_err(|error| invalid(error.to_string()))?;
         if !matches!(target.scheme(), "http" | "https") {
             return Err(invalid(format!("`{}` is neither http nor https", target.scheme())));
         }
-        Ok(Self { http: wire::Client::new(options)?, target })
+        Ok(Self { http: wire::Client::new(options)?, target, version })
     }
 
     /// Whether the target may be no more than the base of an agent, so that only its card says where it takes messages.
     pub fn needs_card(&self) -> bool {
         self.target.path() == "/" || is_card(&self.target)
+    }
+
+    /// Whether only the card says which version the agent speaks.
+    pub fn needs_version(&self) -> bool {
+        self.version.is_none()
     }
 
     /// Asks for the card: where it belongs, beside the target's path and at the root of its host, and where 0.2 had it.
@@ -76,21 +91,47 @@ impl A2aClient {
     }
 
     /// Sends a JSON-RPC message. Agents that stream answer with events.
-    pub async fn call(&self, endpoint: &Url, streams: bool, message: Bytes) -> Result<Response, ClientError> {
+    pub async fn call(
+        &self,
+        endpoint: &AgentEndpoint,
+        streams: bool,
+        message: Bytes,
+    ) -> Result<Response, ClientError> {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let accept = if streams { "text/event-stream, application/json" } else { "application/json" };
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        self.http.post(endpoint.as_str(), headers, message).await
+        if endpoint.version == A2aVersion::V1_0 {
+            headers.insert(VERSION_HEADER, HeaderValue::from_static(A2aVersion::V1_0.as_str()));
+        }
+        self.http.post(endpoint.url.as_str(), headers, message).await
     }
 
     /// Where messages go, once the card is known, or known not to be there.
     pub fn endpoint(&self, card: Option<&[u8]>) -> AgentEndpoint {
+        let card = card.and_then(|card| std::str::from_utf8(card).ok()).unwrap_or_default();
+        let offered = interfaces(card);
+        let chosen = self.choose(&offered);
+        let version = self.version.or(chosen.map(|chosen| chosen.version)).unwrap_or(A2aVersion::V0_3);
         let target = self.base();
-        let named = card.and_then(|card| serde_json::from_slice::<Card>(card).ok()?.url);
+        if !self.needs_card() {
+            return AgentEndpoint { url: target, elsewhere: None, version };
+        }
+        // A card that offers nothing we speak still says where its agent is.
+        let named = || Members::read(card).and_then(|card| card.string("url"));
+        let named = chosen.map(|chosen| chosen.url.clone()).or_else(named);
         match named.as_ref().and_then(|url| target.join(url).ok()) {
-            Some(url) if url.origin() == target.origin() => AgentEndpoint { url, elsewhere: None },
-            _ => AgentEndpoint { url: target, elsewhere: named },
+            Some(url) if url.origin() == target.origin() => AgentEndpoint { url, elsewhere: None, version },
+            _ => AgentEndpoint { url: target, elsewhere: named, version },
+        }
+    }
+
+    /// The interface of a card that is spoken to.
+    fn choose<'o>(&self, offered: &'o [AgentInterface]) -> Option<&'o AgentInterface> {
+        let first = |version| offered.iter().find(|interface| interface.version == version);
+        match self.version {
+            Some(version) => first(version),
+            None => first(A2aVersion::V1_0).or_else(|| first(A2aVersion::V0_3)),
         }
     }
 
@@ -127,17 +168,12 @@ fn is_card(url: &Url) -> bool {
     CARD_PATHS.iter().any(|card| url.path().ends_with(card))
 }
 
-#[derive(Deserialize)]
-struct Card {
-    url: Option<String>,
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn client(target: &str) -> A2aClient {
-        A2aClient::new(target, ClientOptions::default()).unwrap()
+        A2aClient::new(target, None, ClientOptions::default()).unwrap()
     }
 
     #[test]
@@ -166,6 +202,7 @@ mod tests {
         let at = |url: &str, elsewhere: Option<&str>| AgentEndpoint {
             url: Url::parse(url).unwrap(),
             elsewhere: elsewhere.map(str::to_owned),
+            version: A2aVersion::V0_3,
         };
         for card in [r#"{"url":"http://127.0.0.1:1/rpc"}"#, r#"{"url":"rpc"}"#] {
             assert_eq!(endpoint(card), at("http://127.0.0.1:1/rpc", None));
@@ -181,5 +218,21 @@ mod tests {
         }
         let from_card = client("http://127.0.0.1:1/x/.well-known/agent.json").endpoint(None);
         assert_eq!(from_card.url.as_str(), "http://127.0.0.1:1/x");
+    }
+    #[test]
+    fn the_newest_version_of_a_card_is_spoken_unless_another_is_wanted() {
+        let card = r#"{"supportedInterfaces":[
+            {"url":"http://127.0.0.1:1/old","protocolBinding":"JSONRPC","protocolVersion":"0.3"},
+            {"url":"http://127.0.0.1:1/new","protocolBinding":"JSONRPC","protocolVersion":"1.0"}]}"#;
+        let of = |version| {
+            let client = A2aClient::new("http://127.0.0.1:1/", version, ClientOptions::default()).unwrap();
+            let AgentEndpoint { url, version, .. } = client.endpoint(Some(card.as_bytes()));
+            (url.path().to_owned(), version)
+        };
+        assert_eq!(of(None), ("/new".to_owned(), A2aVersion::V1_0));
+        assert_eq!(of(Some(A2aVersion::V0_3)), ("/old".to_owned(), A2aVersion::V0_3));
+        let forced = A2aClient::new("http://127.0.0.1:1/a", Some(A2aVersion::V1_0), ClientOptions::default());
+        let AgentEndpoint { url, version, .. } = forced.unwrap().endpoint(None);
+        assert_eq!((url.path(), version), ("/a", A2aVersion::V1_0));
     }
 }

@@ -1,11 +1,18 @@
-//! A2A 0.3 over HTTP: JSON-RPC in the body of a POST, answered whole or as server-sent events, and the agent card at its
+//! A2A 0.3 and 1.0 over HTTP: JSON-RPC in the body of a POST, answered whole or as server-sent events, and the agent card at its
 //! well-known places.
 
 mod client;
 mod server;
+mod tasks;
+
+pub use sortie_protocol::a2a::{
+    A2aRequest, A2aVersion, Operation, StreamItem, TaskObject, VERSION_HEADER, complete_card, error_details,
+    has_extended_card, list_tasks, stream_items, with_history,
+};
 
 pub use client::{A2aClient, AgentEndpoint, Fetched};
 pub use server::{AgentReply, AgentService, Caller, serve};
+pub use tasks::{PushConfig, TaskStore};
 
 /// Where an agent's card is, under its base: the present place first, then the one that 0.2 had.
 pub const CARD_PATHS: [&str; 2] = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
@@ -19,6 +26,10 @@ pub mod code {
     pub const TASK_NOT_FOUND: i64 = -32001;
     /// The task is over.
     pub const TASK_NOT_CANCELABLE: i64 = -32002;
+    /// What is asked cannot be done, at least not now.
+    pub const UNSUPPORTED_OPERATION: i64 = -32004;
+    /// The version that the client speaks is not spoken here.
+    pub const VERSION_NOT_SUPPORTED: i64 = -32009;
     /// No such method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// Params that make no sense to the method.

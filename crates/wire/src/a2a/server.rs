@@ -7,7 +7,7 @@ use http::header::{ALLOW, CACHE_CONTROL, HOST};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::CARD_PATHS;
+use super::{CARD_PATHS, VERSION_HEADER};
 use crate::http::{
     Body, BodyError, Hosts, Listener, ListenerCounts, Peer, RequestBody, closing, read_body, respond,
 };
@@ -33,6 +33,8 @@ pub struct Caller<'c> {
     pub connection: u64,
     /// The host and port under which it found us.
     pub host: Option<&'c str>,
+    /// The version that it says it speaks; nothing where it says none, as clients of 0.3 do.
+    pub version: Option<&'c str>,
 }
 
 /// An answer.
@@ -78,6 +80,11 @@ async fn answer<S: AgentService>(
     let caller = Caller {
         connection: peer.connection,
         host: head.headers.get(HOST).and_then(|host| host.to_str().ok()),
+        version: head
+            .headers
+            .get(VERSION_HEADER)
+            .and_then(|version| version.to_str().ok())
+            .filter(|version| !version.is_empty()),
     };
     let is_card = CARD_PATHS.iter().any(|path| head.uri.path().ends_with(path));
     match head.method {

@@ -52,11 +52,14 @@ impl fmt::Debug for ClientOptions {
 /// Speaks HTTP/1.1 to one target, and does nothing that it is not told.
 ///
 /// No proxy, no redirect, no retry, no compression, no cookie, no credential from the environment. Only which
-/// certificates are trusted is the system's to say, `SSL_CERT_FILE` included. Its headers go with every request, so a
-/// client that has credentials is for one target only. Clones share their connections.
+/// certificates are trusted is the system's to say, `SSL_CERT_FILE` included; on a system without any, only `http:` works.
+/// Its headers go with every request, so a client that has credentials is for one target only. Clones share their
+/// connections.
 #[derive(Clone, Debug)]
 pub struct Client {
     http: reqwest::Client,
+    /// Why no certificate can be trusted, where the system has none.
+    no_certificates: Option<String>,
     answer_timeout: Duration,
     limits: Limits,
 }
@@ -64,7 +67,7 @@ pub struct Client {
 /// A request was not answered.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ClientError {
-    /// No request: the URL or a header is none that can be sent.
+    /// No request: the URL or a header is none that can be sent, or the URL is `https:` and the system trusts no certificate.
     #[error("cannot be asked: {0}")]
     Invalid(String),
     /// Nobody accepts there: the connection is refused, the name is unknown, the certificate is not trusted.
@@ -111,18 +114,28 @@ impl Client {
         }
         // Fails when it is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
-            .default_headers(headers)
-            .connect_timeout(options.connect_timeout)
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .retry(reqwest::retry::never())
-            .http1_only()
-            .tcp_nodelay(true)
-            .build()
-            .map_err(|error| ClientError::Invalid(reason(error)))?;
-        Ok(Self { http, answer_timeout: options.answer_timeout, limits: options.limits })
+        let builder = || {
+            reqwest::Client::builder()
+                .default_headers(headers.clone())
+                .connect_timeout(options.connect_timeout)
+                .no_proxy()
+                .redirect(reqwest::redirect::Policy::none())
+                .referer(false)
+                .retry(reqwest::retry::never())
+                .http1_only()
+                .tcp_nodelay(true)
+                // Servers close idle connections after five seconds, and a request that meets such a close fails.
+                .pool_idle_timeout(Duration::from_secs(4))
+        };
+        let (http, no_certificates) = match builder().build() {
+            Ok(http) => (http, None),
+            // A bare system has no certificates. If that was all, it works with an empty list of them.
+            Err(error) => {
+                let http = builder().tls_certs_only([]).build();
+                (http.map_err(|error| ClientError::Invalid(reason(error)))?, Some(reason(error)))
+            }
+        };
+        Ok(Self { http, no_certificates, answer_timeout: options.answer_timeout, limits: options.limits })
     }
 
     /// Sends a body. Its `content-type` is among the headers, or there is none.
@@ -144,10 +157,7 @@ impl Client {
         body: Option<Bytes>,
     ) -> Result<Response, ClientError> {
         let deadline = Instant::now() + self.answer_timeout;
-        let mut request = self.http.request(method, url).headers(headers);
-        if let Some(body) = body {
-            request = request.body(body);
-        }
+        let request = self.request(method, url, headers, body)?;
         let response =
             timeout_at(deadline, request.send()).await.map_err(|_| ClientError::TimedOut)?.map_err(sort)?;
         let (status, headers) = (response.status(), response.headers().clone());
@@ -160,9 +170,67 @@ impl Client {
         };
         Ok(Response { status, headers, body })
     }
+
+    /// Sends any request, and gives the answer piece by piece. Nothing of it is held, and it may take as long as it likes.
+    pub async fn open(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<OpenResponse, ClientError> {
+        let response = self.request(method, url, headers, body)?.send().await.map_err(sort)?;
+        let (status, headers) = (response.status(), response.headers().clone());
+        Ok(OpenResponse { status, headers, body: BodyPieces(response) })
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        url: &str,
+        headers: HeaderMap,
+        body: Option<Bytes>,
+    ) -> Result<reqwest::RequestBuilder, ClientError> {
+        // Asked here, and not after a handshake, which would only say that the issuer is unknown.
+        if let Some(why) = &self.no_certificates
+            && reqwest::Url::parse(url).is_ok_and(|url| url.scheme() == "https")
+        {
+            let advice = "install the package `ca-certificates`, or let SSL_CERT_FILE name a file of certificates (PEM)";
+            return Err(ClientError::Invalid(format!(
+                "no certificate can be checked for https: {why}; {advice}"
+            )));
+        }
+        let request = self.http.request(method, url).headers(headers);
+        Ok(match body {
+            Some(body) => request.body(body),
+            None => request,
+        })
+    }
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
+/// What a target answers, while it does.
+#[derive(Debug)]
+pub struct OpenResponse {
+    /// Its status.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// What it carries, as it comes.
+    pub body: BodyPieces,
+}
+
+/// The body of an answer, as it comes.
+#[derive(Debug)]
+pub struct BodyPieces(reqwest::Response);
+
+impl BodyPieces {
+    /// The next piece; `None` at its end. It may be dropped while it waits without losing anything.
+    pub async fn next(&mut self) -> Option<Result<Bytes, ClientError>> {
+        self.0.chunk().await.map_err(sort).transpose()
+    }
+}
+
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.and_then(|kind| kind.split(';').next())
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))

@@ -95,7 +95,7 @@ fn normal(host: &str) -> &str {
     }
 }
 
-/// A header for a message: what is no text is escaped, and only so much of it.
+/// A header for a message: what is not text is escaped, and only so much of it.
 fn shown(value: &HeaderValue) -> String {
     value.as_bytes().escape_ascii().take(100).map(char::from).collect()
 }

@@ -5,15 +5,19 @@
 
 mod body;
 mod client;
+mod contacts;
 mod hosts;
 mod server;
 mod stream;
 
 pub use body::{Body, BodyError, Cut, RequestBody, read_body};
 pub(crate) use body::{closing, respond};
+pub(crate) use client::is_event_stream;
 pub use client::{
-    Answer, Client, ClientError, ClientOptions, EventStream, Response, StreamError, wait_until_accepts,
+    Answer, BodyPieces, Client, ClientError, ClientOptions, EventStream, OpenResponse, Response, StreamError,
+    wait_until_accepts,
 };
+pub use contacts::ContactListener;
 pub use hosts::{Foreign, Hosts};
 pub use server::{BindError, Listener, ListenerCounts, Peer};
 pub use stream::{SendError, StreamBody, StreamSender, Streams, TooManyStreams};

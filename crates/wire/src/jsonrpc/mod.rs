@@ -5,4 +5,5 @@ mod write;
 
 pub use read::{Incoming, MAX_BATCH, Malformed, MalformedReason, read};
 pub use sortie_protocol::{Ids, Kind, id_key};
+pub(crate) use write::batch;
 pub use write::{error, notification, request, result};

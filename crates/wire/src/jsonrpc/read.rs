@@ -122,7 +122,7 @@ pub fn read(bytes: &[u8], limits: &Limits) -> Result<Incoming, Malformed> {
 
 /// Whether arrays and objects stand inside each other more than `limit` times.
 ///
-/// It counts and never recurses, so it may look at any text before a parser does. In what is no JSON the count means
+/// It counts and never recurses, so it may look at any text before a parser does. In what is not JSON the count means
 /// nothing, and does no harm: a parser refuses that text either way.
 fn deeper_than(bytes: &[u8], limit: usize) -> bool {
     let mut depth = 0_usize;
@@ -172,7 +172,7 @@ fn read_one(text: &str) -> Result<Incoming, Malformed> {
         Ok(envelope) => message(envelope),
         // No object: the rest of the text still decides whether it is JSON at all.
         Err(error) => Err(Malformed::anonymous(match serde_json::from_str::<&RawValue>(text) {
-            Ok(_) if error.is_data() => MalformedReason::NotMessage("it is no object"),
+            Ok(_) if error.is_data() => MalformedReason::NotMessage("it is not an object"),
             _ => MalformedReason::NotJson(error.to_string()),
         })),
     }
@@ -188,7 +188,7 @@ fn message(envelope: Envelope<'_>) -> Result<Incoming, Malformed> {
         return fault("`id` is neither a string nor a number");
     }
     if let Some(method) = envelope.method {
-        let Some(method) = string(method) else { return fault("`method` is no string") };
+        let Some(method) = string(method) else { return fault("`method` is not a string") };
         let params = envelope.params.map(ToOwned::to_owned);
         return match (id, envelope.id) {
             (Some(id), _) => Ok(Incoming::Request { id, method, params }),
@@ -253,7 +253,7 @@ impl<'de> Deserialize<'de> for Batch<'de> {
     }
 }
 
-/// What arrived is no JSON-RPC message.
+/// What arrived is not JSON-RPC message.
 #[derive(Clone, Debug, Error)]
 #[error("{fault}")]
 pub struct Malformed {

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 
 /// A request. `id` and `params` are JSON text.
 ///
@@ -46,6 +46,18 @@ pub fn error(id: Option<&str>, code: i64, message: &str, data: Option<&str>) -> 
     }
     text.push('}');
     closed(text)
+}
+
+/// Several messages at once, each as it is.
+pub(crate) fn batch(messages: &[Bytes]) -> Bytes {
+    let mut text =
+        BytesMut::with_capacity(messages.iter().map(|message| message.len() + 1).sum::<usize>() + 1);
+    for (at, message) in messages.iter().enumerate() {
+        text.extend_from_slice(if at == 0 { b"[" } else { b"," });
+        text.extend_from_slice(message);
+    }
+    text.extend_from_slice(b"]");
+    text.freeze()
 }
 
 fn push_call(mut text: String, method: &str, params: Option<&str>) -> Bytes {

@@ -1,6 +1,7 @@
 //! The Model Context Protocol: how its messages travel. What they say is the caller's business.
 
 pub mod client;
+pub mod relay;
 pub mod revision;
 pub mod server;
 

@@ -221,7 +221,7 @@ impl Decoder {
                 self.block.id = Some(id);
             }
             b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
-                // What does not fit is no number that anyone would wait for.
+                // What does not fit is not a number that anyone would wait for.
                 if let Some(retry) = std::str::from_utf8(value).ok().and_then(|digits| digits.parse().ok()) {
                     self.retry = Some(retry);
                     self.block.retry = Some(retry);

@@ -13,7 +13,7 @@ use bytes::Bytes;
 pub struct Event {
     /// What this event names as its id. An empty one takes back the id before it.
     pub id: Option<String>,
-    /// Its type; `None` stands for `message`. What is no UTF-8 is U+FFFD here and in the id, and stays in the data.
+    /// Its type; `None` stands for `message`. What is not UTF-8 is U+FFFD here and in the id, and stays in the data.
     pub event: Option<String>,
     /// Its lines, joined by `\n`, as the bytes they were.
     pub data: Bytes,

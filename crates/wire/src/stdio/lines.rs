@@ -169,7 +169,7 @@ mod tests {
         let with_empty = async |bytes| read(Lines::new(bytes, &short()).with_empty()).await;
         assert_eq!(with_empty(b"one\n\n\r\ntwo").await, ["one", "", "", "two"].map(frame));
         assert_eq!(with_empty(b"").await, []);
-        // What is left of a line that was too long is no line.
+        // What is left of a line that was too long is not a line.
         assert_eq!(
             with_empty(b"0123456789x\n\nok\n").await,
             [too_long("0123456789x"), frame(""), frame("ok")]

@@ -4,5 +4,6 @@ mod child;
 mod client;
 mod fuzz_corpus;
 mod peer;
+mod relay;
 mod server;
 mod session;

@@ -38,7 +38,7 @@ async fn connect(target: &Endpoint, options: &RunOptions) -> Result<A2aClient, C
         return Err(ClientError::Invalid(why.to_owned()));
     };
     let patience = options.action_timeout.unwrap_or(ANSWER_TIMEOUT);
-    let client = A2aClient::new(url, http_options(target, options, patience)?)?;
+    let client = A2aClient::new(url, options.a2a_version, http_options(target, options, patience)?)?;
     wait_until_accepts(url, Instant::now() + options.connect_timeout).await?;
     Ok(client)
 }
@@ -81,7 +81,8 @@ impl Session {
                     self.tasks.spawn(async move { session.notify(&phase, &value).await })
                 }
                 Some(EntryAction::Other { key, .. }) => {
-                    self.actor.warn(&format!("`{key}` is no entry action of an A2A client, and is skipped"));
+                    self.actor
+                        .warn(&format!("`{key}` is not an entry action of an A2A client, and is skipped"));
                     continue;
                 }
                 entry => {

@@ -8,13 +8,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use sortie_evaluators::cases::excerpt;
 use sortie_trace::Kind;
-use sortie_wire::a2a::{A2aClient, AgentEndpoint, Fetched};
+use sortie_wire::a2a::{A2aClient, A2aRequest, AgentEndpoint, Fetched};
 use sortie_wire::http::{Answer as Body, ClientError, EventStream, Response, StreamError};
 use sortie_wire::jsonrpc::{self, Ids, Incoming};
 use sortie_wire::{Limits, Lock};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use url::Url;
 
 use crate::actor::{ActorState, Spoken, Working};
 use crate::modes::ActorError;
@@ -26,7 +25,7 @@ use crate::run::RunOptions;
 
 /// Our name for the agent: ids of requests are never given twice, so one will do.
 const CONNECTION: &str = "http-1";
-/// The operation that is no method.
+/// The operation that is not a method.
 const CARD: &str = "agent_card/get";
 
 #[derive(Debug)]
@@ -42,7 +41,7 @@ pub(super) struct Session {
     client: A2aClient,
     ids: Ids,
     /// Where messages go, once that is known.
-    endpoint: Lock<Option<Url>>,
+    endpoint: Lock<Option<AgentEndpoint>>,
     push: Push,
     limits: Limits,
 }
@@ -51,7 +50,7 @@ pub(super) struct Session {
 #[derive(Clone, Copy)]
 struct Exchange<'e> {
     phase: &'e Arc<ActorPhase>,
-    method: &'e str,
+    request: &'e A2aRequest,
     id: &'e Value,
     /// Nothing of the phase is unsent.
     is_last: bool,
@@ -104,7 +103,7 @@ impl Session {
             Ok(fetched) => fetched,
             Err(error) => return self.unanswered(CARD, &error).map(|()| None),
         };
-        let is_card = status.is_success() && Answer::read(&body, false, &self.limits).is_some();
+        let is_card = status.is_success() && Answer::read(&body, None, &self.limits).is_some();
         let kind = if is_card { Kind::Response } else { Kind::Error };
         let fires = if is_card { events } else { &[] };
         if !body.is_empty() {
@@ -123,24 +122,29 @@ impl Session {
 
     /// Goes where a card leads, on the host that the user named.
     fn follow(&self, card: &[u8]) {
-        if !self.client.needs_card() {
-            return;
+        let endpoint = self.client.endpoint(Some(card));
+        if let Some(card) = &endpoint.elsewhere {
+            let (card, url) = (excerpt(card.as_bytes()), &endpoint.url);
+            self.actor.warn(&format!("the card of the target leads to `{card}`, but messages still go to {url}: only `--target` names targets"));
         }
-        let AgentEndpoint { url, elsewhere } = self.client.endpoint(Some(card));
-        if let Some(card) = elsewhere {
-            let card = excerpt(card.as_bytes());
-            self.actor.warn(&format!("the card of the target leads to `{card}`, and messages go to {url} all the same: only you name targets"));
-        }
-        *self.endpoint.lock() = Some(url);
+        *self.endpoint.lock() = Some(endpoint);
     }
 
-    /// Where messages go.
-    async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<Url, ActorError> {
-        let known = || self.endpoint.lock().clone();
-        if known().is_none() && self.client.needs_card() {
-            self.card(phase, &[]).await?;
+    /// Where messages go, and in which version.
+    async fn endpoint(&self, phase: &Arc<ActorPhase>) -> Result<AgentEndpoint, ActorError> {
+        if let Some(known) = self.endpoint.lock().clone() {
+            return Ok(known);
         }
-        Ok(known().unwrap_or_else(|| self.client.endpoint(None).url))
+        let (needs_card, needs_version) = (self.client.needs_card(), self.client.needs_version());
+        if needs_card || needs_version {
+            let read = self.card(phase, &[]).await;
+            // Who knows where the agent is can do without its card.
+            if needs_card {
+                read?;
+            }
+        }
+        let unknown = || self.client.endpoint(None);
+        Ok(self.endpoint.lock().get_or_insert_with(unknown).clone())
     }
 
     async fn call(
@@ -150,25 +154,23 @@ impl Session {
         is_last: bool,
         working: Working,
     ) -> Result<(), ActorError> {
-        let Step { method, params } = step;
         let endpoint = self.endpoint(phase).await?;
+        let request = A2aRequest::new(&step.method, step.params, endpoint.version);
         let id = self.ids.fresh();
-        let request = jsonrpc::request(&id, &method, params.as_deref());
+        let message = jsonrpc::request(&id, &request.method, request.params.as_deref());
         let id: Value = serde_json::from_str(&id).unwrap_or_default();
-        let exchange = Exchange { phase, method: &method, id: &id, is_last };
-        self.actor.said(phase, spoken(exchange, &[&method], Kind::Request, &request));
-        let streams = matches!(&*method, "message/stream" | "tasks/resubscribe");
-        match self.client.call(&endpoint, streams, request).await {
+        let exchange = Exchange { phase, request: &request, id: &id, is_last };
+        self.actor.said(phase, spoken(exchange, &request.surfaces(), Kind::Request, &message));
+        match self.client.call(&endpoint, request.streams(), message).await {
             Ok(Response { status, body: Body::Bytes(body), .. }) => self.whole(exchange, status, &body),
             Ok(Response { body: Body::Events(events), .. }) => self.stream(exchange, events, working).await,
-            Err(error) => self.unanswered(&method, &error),
+            Err(error) => self.unanswered(&request.method, &error),
         }
     }
 
     /// An answer that came whole.
     fn whole(&self, exchange: Exchange<'_>, status: StatusCode, body: &[u8]) -> Result<(), ActorError> {
-        let Exchange { method, .. } = exchange;
-        match Answer::read(body, false, &self.limits) {
+        match Answer::read(body, None, &self.limits) {
             Some(answer) if status.is_success() || answer.odd.is_none() => {
                 self.hear(exchange, &answer, body);
                 Ok(())
@@ -177,7 +179,7 @@ impl Session {
                 if !body.is_empty() {
                     self.hear_nothing(exchange, Kind::Error, body);
                 }
-                Err(no_answer(method, status, body))
+                Err(no_answer(&exchange.request.method, status, body))
             }
         }
     }
@@ -189,7 +191,7 @@ impl Session {
         mut events: Box<EventStream>,
         working: Working,
     ) -> Result<(), ActorError> {
-        let Exchange { method, .. } = exchange;
+        let method = &exchange.request.method;
         let mut heard = false;
         while let Some(event) = events.next().await {
             match event {
@@ -220,12 +222,12 @@ impl Session {
 
     /// Reads what an agent says after it said that it was done.
     fn tail(self: &Arc<Self>, exchange: Exchange<'_>, mut events: Box<EventStream>) {
-        let Exchange { phase, method, id, is_last } = exchange;
-        let (session, phase, method, id) = (self.clone(), phase.clone(), method.to_owned(), id.clone());
+        let Exchange { phase, request, id, is_last } = exchange;
+        let (session, phase, request, id) = (self.clone(), phase.clone(), request.clone(), id.clone());
         let end = self.gone.clone();
         // Not one of `tasks`: an agent that never hangs up would keep us for ever.
         self.tails.spawn(async move {
-            let exchange = Exchange { phase: &phase, method: &method, id: &id, is_last };
+            let exchange = Exchange { phase: &phase, request: &request, id: &id, is_last };
             end.run_until_cancelled(async {
                 while let Some(Ok(event)) = events.next().await {
                     if !event.data.is_empty() {
@@ -239,24 +241,26 @@ impl Session {
 
     /// Hears an item of a stream. Whether it is the final one.
     fn item(&self, exchange: Exchange<'_>, data: &[u8]) -> bool {
-        if let Some(answer) = Answer::read(data, true, &self.limits) {
+        if let Some(answer) = Answer::read(data, Some(exchange.request), &self.limits) {
             self.hear(exchange, &answer, data);
             return answer.is_final;
         }
-        let Exchange { method, .. } = exchange;
-        self.actor.warn(&format!("`{method}`: an item of the stream is no JSON: {}", excerpt(data)));
+        let method = &exchange.request.method;
+        self.actor.warn(&format!("`{method}`: an item of the stream is not JSON: {}", excerpt(data)));
         self.hear_nothing(exchange, Kind::Event, data);
         false
     }
 
     fn hear(&self, exchange: Exchange<'_>, answer: &Answer, bytes: &[u8]) {
-        let Exchange { phase, method, is_last, .. } = exchange;
+        let Exchange { phase, request, is_last, .. } = exchange;
         if let Some(odd) = &answer.odd {
+            let method = &request.method;
             self.actor.warn(&format!("`{method}` was answered with something odd: {odd}"));
         }
-        let both = [method, answer.surface.unwrap_or_default()];
-        let surfaces = if answer.surface.is_some() { &both[..] } else { &both[..1] };
-        self.hold.heard(self.actor.heard_in(phase, surfaces, spoken(exchange, surfaces, answer.kind, bytes)));
+        let mut surfaces = request.surfaces();
+        surfaces.extend(answer.surface);
+        let spoken = spoken(exchange, &surfaces, answer.kind, bytes);
+        self.hold.heard(self.actor.heard_in(phase, &surfaces, spoken));
         if is_last {
             // The last action arrived, so what an earlier one fired need not wait for the end of a stream.
             self.hold.done(phase.index);
@@ -265,7 +269,7 @@ impl Session {
 
     /// Hears what says nothing to A2A: it is evidence, and no event.
     fn hear_nothing(&self, exchange: Exchange<'_>, kind: Kind, bytes: &[u8]) {
-        let surfaces = [exchange.method];
+        let surfaces = exchange.request.surfaces();
         self.actor.heard_in(exchange.phase, &[], spoken(exchange, &surfaces, kind, bytes));
     }
 
@@ -312,18 +316,17 @@ struct Answer {
 }
 
 impl Answer {
-    /// Reads an answer; as an item of a stream, or whole. `None` for what is no JSON at all.
-    fn read(bytes: &[u8], in_stream: bool, limits: &Limits) -> Option<Self> {
-        let whole = if in_stream { Kind::Event } else { Kind::Response };
+    /// Reads an answer; as an item of the stream that answers a request, or whole. `None` for what is not JSON at all.
+    fn read(bytes: &[u8], streamed: Option<&A2aRequest>, limits: &Limits) -> Option<Self> {
+        let whole = if streamed.is_some() { Kind::Event } else { Kind::Response };
         let plain = |kind| Self { kind, surface: None, is_final: false, odd: None };
         match jsonrpc::read(bytes, limits) {
-            Ok(Incoming::Response { result, .. }) if in_stream => {
-                let update = serde_json::from_str(result.get()).unwrap_or_default();
-                Some(Self { surface: surface(&update), is_final: is_final(&update), ..plain(whole) })
-            }
-            Ok(Incoming::Response { .. }) => Some(plain(whole)),
+            Ok(Incoming::Response { result, .. }) => Some(streamed.map_or(plain(whole), |request| {
+                let update = serde_json::from_str(&request.result(result.get())).unwrap_or_default();
+                Self { surface: surface(&update), is_final: is_final(&update), ..plain(whole) }
+            })),
             Ok(Incoming::Error { .. }) => Some(Self { is_final: true, ..plain(Kind::Error) }),
-            Ok(_) => Some(Self { odd: Some("it is no response".to_owned()), ..plain(whole) }),
+            Ok(_) => Some(Self { odd: Some("it is not a response".to_owned()), ..plain(whole) }),
             Err(error) => {
                 let is_json = serde_json::from_slice::<&serde_json::value::RawValue>(bytes).is_ok();
                 is_json.then(|| Self { odd: Some(error.message()), ..plain(whole) })
@@ -356,10 +359,13 @@ fn is_final(update: &Update) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use sortie_wire::a2a::A2aVersion;
+
     use super::*;
 
     fn read(json: &str, in_stream: bool) -> Option<Answer> {
-        Answer::read(json.as_bytes(), in_stream, &Limits::default())
+        let request = A2aRequest::new("message/stream", None, A2aVersion::V0_3);
+        Answer::read(json.as_bytes(), in_stream.then_some(&request), &Limits::default())
     }
 
     fn item(result: &str) -> Answer {
@@ -379,6 +385,21 @@ mod tests {
             let odd = item(odd);
             assert_eq!((odd.kind, odd.surface, odd.is_final), (Kind::Event, None, false));
         }
+    }
+
+    #[test]
+    fn items_of_1_0_are_known_by_the_member_around_them() {
+        let request = A2aRequest::new("message/stream", None, A2aVersion::V1_0);
+        let item = |result: &str| {
+            let item = format!(r#"{{"jsonrpc":"2.0","id":1,"result":{result}}}"#);
+            Answer::read(item.as_bytes(), Some(&request), &Limits::default()).unwrap()
+        };
+        let update = item(r#"{"statusUpdate":{"status":{"state":"TASK_STATE_WORKING"}}}"#);
+        assert_eq!((update.surface, update.is_final), (Some("task/status"), false));
+        let last = item(r#"{"statusUpdate":{"status":{"state":"TASK_STATE_FAILED"}}}"#);
+        assert_eq!((last.surface, last.is_final), (Some("task/status"), true));
+        assert_eq!(item(r#"{"artifactUpdate":{}}"#).surface, Some("task/artifact"));
+        assert!(item(r#"{"message":{}}"#).is_final);
     }
 
     #[test]

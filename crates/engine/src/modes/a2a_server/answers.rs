@@ -3,12 +3,11 @@
 use std::hash::{BuildHasher as _, RandomState};
 
 use serde_json::Value;
-use serde_json::value::RawValue;
-use sortie_wire::a2a::code;
+use sortie_wire::a2a::{
+    A2aVersion, PushConfig, StreamItem, TaskObject, TaskStore, code, list_tasks, stream_items, with_history,
+};
 use sortie_wire::{Lock, Members};
 
-use super::stream::{Item, Task, stream};
-use super::tasks::{Config, Tasks};
 use super::{array, card, text};
 use crate::actor::ActorState;
 use crate::modes::StateError;
@@ -48,7 +47,7 @@ pub(super) enum Answer {
     /// A result, as JSON text.
     Result(String),
     /// Items of a stream.
-    Stream(Vec<Item>),
+    Stream(Vec<StreamItem>),
     /// An error of JSON-RPC or of A2A. Who asked for a stream gets it as its only item.
     Error { code: i64, message: &'static str, streams: bool },
 }
@@ -58,14 +57,16 @@ pub(super) struct Question<'q> {
     pub(super) method: &'q str,
     /// Its params as indicators and templates see them.
     pub(super) params: &'q Value,
-    /// Its params as they were sent.
-    pub(super) raw: Option<&'q RawValue>,
+    /// Its params as they were sent, as JSON text.
+    pub(super) raw: Option<&'q str>,
+    /// In which version it was asked. It is in the words of 0.3 here.
+    pub(super) version: A2aVersion,
 }
 
 /// The tasks of an agent, and what is asked about them.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
-    tasks: Lock<Tasks>,
+    tasks: Lock<TaskStore>,
 }
 
 impl Desk {
@@ -75,10 +76,12 @@ impl Desk {
         let answer = match question.method {
             "message/send" => self.respond(actor, plan, question).map(Answer::Result),
             "message/stream" => {
-                self.respond(actor, plan, question).map(|content| Answer::Stream(stream(&content)))
+                let streamed = |content: String| Answer::Stream(stream_items(&content, question.version));
+                self.respond(actor, plan, question).map(streamed)
             }
-            "tasks/get" => self.task(question, |task| Ok(Answer::Result(task.to_owned()))),
-            "tasks/resubscribe" => self.task(question, |task| Ok(Answer::Stream(stream(task)))),
+            "tasks/get" => self.get(question),
+            "tasks/list" => self.list(question),
+            "tasks/resubscribe" => self.resubscribe(question),
             "tasks/cancel" => self.cancel(question),
             "tasks/pushNotificationConfig/set" => self.set_config(question),
             "tasks/pushNotificationConfig/get" => self.get_config(question),
@@ -107,6 +110,9 @@ impl Desk {
         if !question.params.is_object() {
             return Err(INVALID_PARAMS);
         }
+        if question.version == A2aVersion::V1_0 {
+            self.check_message(&question.params["message"])?;
+        }
         let (content, synthesis) = plan.response(question.params);
         let generated = synthesis.and_then(|synthesis| synthesis.generate(actor, Some(question.params)));
         let content = match (generated, content) {
@@ -122,13 +128,31 @@ impl Desk {
         if let Some(config) = &config {
             tasks.keep_webhook(config);
         }
-        if let Some(id) = Task::of(&content).and_then(|task| task.id()) {
+        if let Some(id) = TaskObject::of(&content).and_then(|task| task.id()) {
             tasks.keep(&id, content.clone());
-            if let Some(config) = config.and_then(|config| Config::new(&id, &config)) {
+            if let Some(config) = config.and_then(|config| PushConfig::new(&id, &config)) {
                 tasks.configure(&id, config);
             }
         }
         Ok(content)
+    }
+
+    /// What 1.0 has a server refuse: a message that says nothing, and one for a task that is not there, is over, or belongs to
+    /// another context.
+    fn check_message(&self, message: &Value) -> Result<(), Refusal> {
+        if message["parts"].as_array().is_none_or(Vec::is_empty) {
+            return Err(INVALID_PARAMS);
+        }
+        let named = |name: &str| message[name].as_str().filter(|named| !named.is_empty());
+        let Some(id) = named("taskId") else { return Ok(()) };
+        let tasks = self.tasks.lock();
+        let task = tasks.get(id).and_then(TaskObject::of).ok_or(TASK_NOT_FOUND)?;
+        if task.is_over() {
+            return Err(TASK_IS_OVER);
+        }
+        let is_same =
+            named("contextId").is_none_or(|context| task.context().is_none_or(|known| known == context));
+        if is_same { Ok(()) } else { Err((code::INVALID_PARAMS, "The task belongs to another context")) }
     }
 
     /// Something about the task that `params.id` names.
@@ -141,8 +165,29 @@ impl Desk {
         read(self.tasks.lock().get(id).ok_or(TASK_NOT_FOUND)?)
     }
 
+    fn get(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let length = question.params.get("historyLength").and_then(Value::as_u64);
+        let shown = |task: &str| length.map_or_else(|| task.to_owned(), |length| with_history(task, length));
+        self.task(question, |task| Ok(Answer::Result(shown(task))))
+    }
+
+    fn list(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        let tasks = self.tasks.lock();
+        list_tasks(tasks.newest(), question.params).map(Answer::Result).ok_or(INVALID_PARAMS)
+    }
+
+    fn resubscribe(&self, question: Question<'_>) -> Result<Answer, Refusal> {
+        self.task(question, |task| {
+            let is_over = TaskObject::of(task).is_some_and(|task| task.is_over());
+            if is_over && question.version == A2aVersion::V1_0 {
+                return Err(TASK_IS_OVER);
+            }
+            Ok(Answer::Stream(stream_items(task, question.version)))
+        })
+    }
+
     fn cancel(&self, question: Question<'_>) -> Result<Answer, Refusal> {
-        let canceled = self.task(question, |task| match Task::of(task) {
+        let canceled = self.task(question, |task| match TaskObject::of(task) {
             Some(task) if !task.is_over() => Ok(task.canceled()),
             _ => Err((code::TASK_NOT_CANCELABLE, "Task cannot be canceled")),
         })?;
@@ -152,9 +197,9 @@ impl Desk {
 
     fn set_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
         let id = id(question, "taskId")?;
-        let params = question.raw.and_then(|params| Members::read(params.get())).ok_or(INVALID_PARAMS)?;
+        let params = question.raw.and_then(Members::read).ok_or(INVALID_PARAMS)?;
         let config = params.get("pushNotificationConfig").ok_or(INVALID_PARAMS)?;
-        let config = Config::new(id, config).ok_or(INVALID_PARAMS)?;
+        let config = PushConfig::new(id, config).ok_or(INVALID_PARAMS)?;
         let answer = config.of_task(id);
         let mut tasks = self.tasks.lock();
         tasks.keep_webhook(&config.json);
@@ -192,6 +237,7 @@ impl Desk {
 type Refusal = (i64, &'static str);
 
 const INVALID_PARAMS: Refusal = (code::INVALID_PARAMS, "Invalid params");
+const TASK_IS_OVER: Refusal = (code::UNSUPPORTED_OPERATION, "The task is over");
 const TASK_NOT_FOUND: Refusal = (code::TASK_NOT_FOUND, "Task not found");
 
 fn id<'q>(question: Question<'q>, name: &str) -> Result<&'q str, Refusal> {
@@ -199,9 +245,8 @@ fn id<'q>(question: Question<'q>, name: &str) -> Result<&'q str, Refusal> {
 }
 
 /// Where a message wants to be told about its task, as it was sent.
-fn push_config(params: &RawValue) -> Option<String> {
-    let params = Members::read(params.get())?;
-    let configuration = params.object("configuration")?;
+fn push_config(params: &str) -> Option<String> {
+    let configuration = Members::read(params)?.object("configuration")?;
     configuration.get("pushNotificationConfig").filter(|config| *config != "null").map(ToOwned::to_owned)
 }
 
@@ -214,7 +259,7 @@ fn empty_task(params: &Value) -> String {
     format!(r#"{{"kind":"task","id":{id},"contextId":{context},"status":{{"state":"completed"}}}}"#)
 }
 
-/// An id that was not given before, in the form that SDKs give theirs. It is no secret.
+/// An id that was not given before, in the form that SDKs give theirs. It is not a secret.
 fn fresh_id() -> String {
     let random = |salt: u8| u128::from(RandomState::new().hash_one(salt));
     // Version 4, and the variant of RFC 9562.

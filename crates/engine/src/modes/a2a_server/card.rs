@@ -37,7 +37,9 @@ pub(super) fn minimal() -> WirePayload {
 pub(super) fn leading_here(card: String, base: &Url) -> (String, Vec<String>) {
     let mut replaced = Vec::new();
     let Some(mut members) = Members::read(&card) else { return (card, replaced) };
-    if members.get("url").is_none() {
+    // A card of 1.0 has its addresses in a list.
+    let is_filled = members.get("url").is_none() && members.get("supportedInterfaces").is_none();
+    if is_filled {
         members.set("url", &text(base.as_str()));
     } else if let Some(url) = members.string("url")
         && let Some(ours) = ours(&url, base)
@@ -53,7 +55,7 @@ pub(super) fn leading_here(card: String, base: &Url) -> (String, Vec<String>) {
             members.set(list, &array(&interfaces));
         }
     }
-    let unchanged = replaced.is_empty() && Members::read(&card).is_some_and(|card| card.get("url").is_some());
+    let unchanged = replaced.is_empty() && !is_filled;
     (if unchanged { card } else { members.to_string() }, replaced)
 }
 
@@ -112,6 +114,12 @@ mod tests {
             served(r#"{"name": "x","n":1.0}"#).0,
             r#"{"name":"x","n":1.0,"url":"http://127.0.0.1:4000/"}"#
         );
+    }
+
+    #[test]
+    fn a_signed_card_of_1_0_that_leads_here_is_served_to_the_byte() {
+        let card = r#"{ "name": "x", "supportedInterfaces": [ {"url":"http://127.0.0.1:4000/rpc"} ], "signatures": [ {"protected":"e30","signature":"c2ln"} ] }"#;
+        assert_eq!(served(card), (card.to_owned(), vec![]));
     }
 
     #[test]

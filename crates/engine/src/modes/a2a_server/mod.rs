@@ -1,10 +1,8 @@
-//! An agent that others talk to over A2A 0.3: its card, its tasks, and what it streams.
+//! An agent that others talk to over A2A 0.3 and 1.0: its card, its tasks, and what it streams.
 
 mod answers;
 mod card;
 mod server;
-mod stream;
-mod tasks;
 
 pub use server::start;
 

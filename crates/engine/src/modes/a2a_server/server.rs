@@ -7,7 +7,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::Limits;
-use sortie_wire::a2a::{self, AgentReply, AgentService, Caller, code};
+use sortie_wire::a2a::{
+    self, A2aVersion, AgentReply, AgentService, Caller, Operation, code, complete_card, error_details,
+    has_extended_card,
+};
 use sortie_wire::http::{BodyError, Hosts};
 use sortie_wire::jsonrpc::{self, Incoming};
 use url::Url;
@@ -35,7 +38,7 @@ pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Servi
     };
     let (limits, end) = (options.limits, actor.context().end.clone());
     let push = Push::new(&options.allow_hosts, limits);
-    let verbatim_card = options.verbatim_card;
+    let (verbatim_card, version) = (options.verbatim_card, options.a2a_version);
     let server = Arc::new(Server {
         actor: actor.clone(),
         plans,
@@ -44,6 +47,7 @@ pub async fn start(actor: Arc<ActorState>, options: &RunOptions) -> Result<Servi
         push,
         limits,
         verbatim_card,
+        version,
     });
     actor.context().recorder.listening(actor.name(), &url);
     let weak = Arc::downgrade(&server);
@@ -73,6 +77,8 @@ struct Server {
     push: Push,
     limits: Limits,
     verbatim_card: bool,
+    /// The only version that is spoken; both where there is none.
+    version: Option<A2aVersion>,
 }
 
 /// What the answers to one request have in common.
@@ -83,6 +89,28 @@ struct Exchange<'e> {
     /// As it stands in the request, and as a value.
     id: Option<(&'e str, &'e Value)>,
     connection: &'e str,
+    /// What is asked for, when it is asked for in the words of 1.0.
+    operation: Option<&'static Operation>,
+}
+
+impl<'e> Exchange<'e> {
+    /// What is not a request, and so is not answered in anybody's words.
+    fn nameless(phase: &'e ActorPhase, connection: &'e str) -> Self {
+        Self { phase, surfaces: &[], id: None, connection, operation: None }
+    }
+
+    fn version(&self) -> A2aVersion {
+        if self.operation.is_some() { A2aVersion::V1_0 } else { A2aVersion::V0_3 }
+    }
+
+    /// A JSON-RPC response with a result of a document, in the words of who asks.
+    fn response(&self, result: &str) -> Bytes {
+        let id = self.id.map_or("null", |(id, _)| id);
+        match self.operation {
+            Some(operation) => jsonrpc::result(id, &operation.result(A2aVersion::V1_0, result)),
+            None => jsonrpc::result(id, result),
+        }
+    }
 }
 
 impl Server {
@@ -100,7 +128,7 @@ impl Server {
                     });
                 }
                 EntryAction::Other { key, .. } => {
-                    self.actor.warn(&format!("phase `{}`: `{key}` is no action of A2A, and is left out", phase.name));
+                    self.actor.warn(&format!("phase `{}`: `{key}` is not an action of A2A, and is left out", phase.name));
                 }
                 EntryAction::Send { method, .. } => self.actor.warn(&format!(
                     "phase `{}`: `send` of `{method}` is left out: an A2A agent only answers, or sends push notifications",
@@ -126,7 +154,10 @@ impl Server {
                 self.base
             ));
         }
-        Some(json)
+        Some(match self.version {
+            Some(A2aVersion::V0_3) => json,
+            _ => complete_card(&json, A2aVersion::V1_0),
+        })
     }
 
     fn request(
@@ -139,7 +170,9 @@ impl Server {
     ) -> AgentReply {
         let connection = connection(caller);
         let id_value: Value = serde_json::from_str(id.get()).unwrap_or_default();
-        let surfaces = &[method][..];
+        let operation = Operation::of_method(method).filter(|_| self.version != Some(A2aVersion::V0_3));
+        let names = [operation.map_or(method, |operation| operation.surface), method];
+        let surfaces = if operation.is_some() { &names[..] } else { &names[..1] };
         let spoken = Spoken::new(surfaces, Kind::Request, &connection, body);
         let heard = self.actor.heard(surfaces, Spoken { id: Some(&id_value), ..spoken });
         let exchange = Exchange {
@@ -147,24 +180,28 @@ impl Server {
             surfaces,
             id: Some((id.get(), &id_value)),
             connection: &connection,
+            operation,
         };
-        match self.answer(&heard, caller, method, params) {
+        match self.answer(&heard, caller, exchange, params) {
             Answer::Result(result) => {
-                AgentReply::Json(self.say(exchange, Kind::Response, jsonrpc::result(id.get(), &result)))
+                AgentReply::Json(self.say(exchange, Kind::Response, exchange.response(&result)))
             }
             Answer::Stream(items) => {
                 let events = items.into_iter().map(|item| {
-                    let also = [method, item.surface.unwrap_or_default()];
-                    let surfaces = if item.surface.is_some() { &also[..] } else { surfaces };
-                    let event = jsonrpc::result(id.get(), &item.result);
-                    self.say(Exchange { surfaces, ..exchange }, Kind::Event, event)
+                    let surfaces: Vec<&str> = surfaces.iter().copied().chain(item.surface).collect();
+                    let event = exchange.response(&item.result);
+                    self.say(Exchange { surfaces: &surfaces, ..exchange }, Kind::Event, event)
                 });
                 AgentReply::Events(events.collect())
             }
             Answer::Error { code, message, streams } => {
                 let error = self.refuse(exchange, code, message);
-                // Clients that want a stream do not look at anything else.
-                if streams { AgentReply::Events(vec![error]) } else { AgentReply::Json(error) }
+                // Clients of 0.3 that want a stream do not look at anything else.
+                if streams && operation.is_none() {
+                    AgentReply::Events(vec![error])
+                } else {
+                    AgentReply::Json(error)
+                }
             }
         }
     }
@@ -173,26 +210,47 @@ impl Server {
         &self,
         heard: &HeardMessage,
         caller: Caller<'_>,
-        method: &str,
+        exchange: Exchange<'_>,
         raw: Option<&RawValue>,
     ) -> Answer {
         let params = &heard.content;
-        if method == "agent/getAuthenticatedExtendedCard" {
-            let failed =
-                Answer::Error { code: code::INTERNAL_ERROR, message: "Internal error", streams: false };
-            return self.served_card(&heard.phase, params, caller.host).map_or(failed, Answer::Result);
+        let refused = |code, message| Answer::Error { code, message, streams: false };
+        if caller.version.is_some_and(|version| A2aVersion::parse(version).is_none()) {
+            return refused(code::VERSION_NOT_SUPPORTED, "Protocol version not supported: 0.3 and 1.0 are");
         }
-        self.desk.answer(&self.actor, &self.plans[heard.phase.index], Question { method, params, raw })
+        if self.version.is_some_and(|version| version != exchange.version()) {
+            return refused(code::METHOD_NOT_FOUND, "Method not found");
+        }
+        let method = exchange.surfaces[0];
+        if method == "agent/getAuthenticatedExtendedCard" {
+            let card = self.served_card(&heard.phase, params, caller.host);
+            return match card {
+                Some(card) if exchange.operation.is_some() && !has_extended_card(&card) => {
+                    refused(code::UNSUPPORTED_OPERATION, "There is no extended agent card")
+                }
+                Some(card) => Answer::Result(card),
+                None => refused(code::INTERNAL_ERROR, "Internal error"),
+            };
+        }
+        let version = exchange.version();
+        let raw = raw.map(|raw| {
+            exchange.operation.map_or_else(
+                || raw.get().to_owned(),
+                |operation| operation.params(A2aVersion::V0_3, raw.get()),
+            )
+        });
+        let question = Question { method, params, raw: raw.as_deref(), version };
+        self.desk.answer(&self.actor, &self.plans[heard.phase.index], question)
     }
 
-    /// Hears what is no request; there is nothing to it but that it was said.
+    /// Hears what is not a request; there is nothing to it but that it was said.
     fn hear_other(&self, caller: Caller<'_>, body: &Bytes, surfaces: &[&str], kind: Kind) -> HeardMessage {
         self.actor.heard(surfaces, Spoken::new(surfaces, kind, &connection(caller), body))
     }
 
     /// Records an answer, which is then as good as given.
     fn say(&self, exchange: Exchange<'_>, kind: Kind, bytes: Bytes) -> Bytes {
-        let Exchange { phase, surfaces, id, connection } = exchange;
+        let Exchange { phase, surfaces, id, connection, .. } = exchange;
         let spoken = Spoken::new(surfaces, kind, connection, &bytes);
         self.actor.said(phase, Spoken { id: id.map(|(_, id)| id), ..spoken });
         bytes
@@ -200,7 +258,8 @@ impl Server {
 
     fn refuse(&self, exchange: Exchange<'_>, code: i64, message: &str) -> Bytes {
         let id = exchange.id.map(|(id, _)| id);
-        self.say(exchange, Kind::Error, jsonrpc::error(id, code, message, None))
+        let details = exchange.operation.and_then(|_| error_details(code));
+        self.say(exchange, Kind::Error, jsonrpc::error(id, code, message, details.as_deref()))
     }
 }
 
@@ -212,7 +271,7 @@ impl AgentService for Server {
         let heard = self.hear_other(caller, &nothing, surfaces, Kind::Request);
         let card = self.served_card(&heard.phase, &heard.content, caller.host);
         let connection = connection(caller);
-        let exchange = Exchange { phase: &heard.phase, surfaces, id: None, connection: &connection };
+        let exchange = Exchange { surfaces, ..Exchange::nameless(&heard.phase, &connection) };
         self.say(exchange, Kind::Response, Bytes::from(card.unwrap_or_else(|| "{}".to_owned())))
     }
 
@@ -230,7 +289,7 @@ impl AgentService for Server {
         };
         let heard = self.hear_other(caller, body, &[], Kind::Request);
         let connection = connection(caller);
-        let exchange = Exchange { phase: &heard.phase, surfaces: &[], id: None, connection: &connection };
+        let exchange = Exchange::nameless(&heard.phase, &connection);
         AgentReply::Json(match malformed {
             Some(malformed) => self.say(exchange, Kind::Error, malformed.answer()),
             // A2A has no batches, and nothing is asked of a client that it could answer.
@@ -242,7 +301,7 @@ impl AgentService for Server {
         self.actor.warn(&format!("a request could not be read: {error}"));
         let phase = self.actor.phase();
         let connection = connection(caller);
-        let exchange = Exchange { phase: &phase, surfaces: &[], id: None, connection: &connection };
+        let exchange = Exchange::nameless(&phase, &connection);
         self.refuse(exchange, INVALID_REQUEST, &error.to_string())
     }
 }

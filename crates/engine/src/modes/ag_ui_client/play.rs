@@ -142,7 +142,8 @@ impl Stage {
                 None
             }
             EntryAction::Other { key, .. } => {
-                self.actor.warn(&format!("`{key}` is no entry action of an AG-UI client, and is skipped"));
+                self.actor
+                    .warn(&format!("`{key}` is not an entry action of an AG-UI client, and is skipped"));
                 None
             }
         }

@@ -73,8 +73,10 @@ impl Stage {
         }
         let shown = if body.is_empty() { String::new() } else { format!(": {}", excerpt(&body)) };
         if status.is_success() {
-            return self
-                .refuse(ActorFailure::ProtocolError, &format!("the answer is no stream of events{shown}"));
+            return self.refuse(
+                ActorFailure::ProtocolError,
+                &format!("the answer is not a stream of events{shown}"),
+            );
         }
         let redirect = if status.is_redirection() { ", which is not followed" } else { "" };
         let what = format!("the target answered with HTTP status {}{redirect}{shown}", status.as_u16());
@@ -148,7 +150,7 @@ impl Script {
     }
 }
 
-/// The same body with other messages. `None` when one of them is no object, which has been looked at.
+/// The same body with other messages. `None` when one of them is not an object, which has been looked at.
 fn with_messages(body: &str, generated: &str) -> Option<String> {
     let messages = Members::read(generated)?.get("messages")?.to_owned();
     let mut body = Members::read(body)?;
@@ -265,7 +267,7 @@ impl Stage {
         let event = AgentEvent::read(data);
         let names: Vec<&str> = event.name.as_deref().into_iter().collect();
         if names.is_empty() {
-            self.actor.warn("the target sent what is no event");
+            self.actor.warn("the target sent what is not an event");
         }
         let spoken = Spoken::new(&names, Kind::Event, &run.connection, data);
         let heard = self.actor.heard_in(&run.phase, &names, spoken);

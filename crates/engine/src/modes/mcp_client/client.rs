@@ -55,7 +55,7 @@ impl Handler for Client {
     ) -> Received<Arc<ActorPhase>, PhaseGuard> {
         let answers = matches!(message.kind, Kind::Response | Kind::Error) && message.incoming.is_some();
         if let Some(malformed) = message.malformed {
-            self.actor.warn(&format!("the target sent what is no message: {}", malformed.message()));
+            self.actor.warn(&format!("the target sent what is not a message: {}", malformed.message()));
         } else if answers && message.method.is_empty() {
             self.actor.warn("the target answered what was never asked");
         }
@@ -63,7 +63,7 @@ impl Handler for Client {
         let events: &[&str] = match message.method {
             // Without a handshake, the first answer stands for it.
             "server/discover" if answers => &["server/discover", "initialize"],
-            // The body of an HTTP error is no event.
+            // The body of an HTTP error is not an event.
             _ if message.incoming.is_none() => &[],
             _ => &surfaces,
         };

@@ -130,12 +130,15 @@ impl Player {
                 Some(action) => self.entry_step(action),
                 None => script.actions[at - actions.len()].step(actor),
             };
-            let Some(Step { method, params }) = step else { continue };
+            let Some(Step { method, params, headers }) = step else { continue };
             if method.starts_with("notifications/") {
                 self.session.notify(&phase, &method, params.as_deref()).await;
                 continue;
             }
-            let answer = self.session.ask_with_input(&phase, &method, params.as_deref());
+            // Names are checked with the document; a value that no header can hold is left out.
+            let headers =
+                headers.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)));
+            let answer = self.session.ask_with_headers(&phase, &method, params.as_deref(), headers.collect());
             if at + 1 == count {
                 hold.sent(phase.index);
             }
@@ -170,7 +173,7 @@ impl Player {
 
     fn entry_step(&self, action: &EntryAction) -> Option<Step> {
         if let EntryAction::Other { key, .. } = action {
-            self.actor().warn(&format!("`{key}` is no entry action of an MCP client, and is skipped"));
+            self.actor().warn(&format!("`{key}` is not an entry action of an MCP client, and is skipped"));
         }
         Step::of_entry(action)
     }

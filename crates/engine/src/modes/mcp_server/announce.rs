@@ -61,7 +61,7 @@ impl Server {
             if waiting.len() > MOST_WAITING {
                 waiting.pop_front();
                 drop(waiting);
-                actor.warn("nobody is connected: what waits longest is not sent");
+                actor.warn("no client is connected: the oldest queued message is dropped");
             }
         }
     }
@@ -182,7 +182,7 @@ impl Subscription {
         Server::notify(&self.peer, phase, method, Some(&self.marked(params)), &self.outlet);
     }
 
-    /// The same object with the id of the subscription in its `_meta`; what is no object has no place for it.
+    /// The same object with the id of the subscription in its `_meta`; what is not an object has no place for it.
     fn marked(&self, object: &str) -> String {
         let Some(mut members) = Members::read(object) else { return object.to_owned() };
         let meta = members.get("_meta").unwrap_or("{}").to_owned();

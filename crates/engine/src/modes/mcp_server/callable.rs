@@ -135,7 +135,7 @@ impl Callables {
     }
 }
 
-/// A list for the wire, without what belongs to OATF, and its items as the document has them. What is no list is put
+/// A list for the wire, without what belongs to OATF, and its items as the document has them. What is not a list is put
 /// on the wire as it is.
 pub(super) fn listed(
     state: Option<WirePayload>,

@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
+use sortie_oatf::extension::KEY;
+use sortie_oatf::extension::mcp::{CacheHint, ServerExtension};
 use sortie_wire::mcp::revision;
+use url::Url;
 
 use super::callable::{Callable, Callables, NoMatch, What};
 use super::resources::Resources;
@@ -22,17 +25,34 @@ pub(super) struct Plan {
     pub(super) prompts: Callables,
     pub(super) resources: Resources,
     pub(super) elicitations: Vec<Elicitation>,
+    pub(super) cache: CacheHint,
+    /// Addresses of others that lead here, and what is there.
+    pub(super) fetch: Vec<(Url, WirePayload)>,
 }
 
 impl Plan {
     pub(super) fn new(phase: &ActorPhase) -> Result<Self, StateError> {
+        let ServerExtension { cache, fetch } = ServerExtension::of(phase.state.value())?;
+        let served = phase.key(KEY).and_then(|own| own.get("fetch"));
+        let served = |url: &String| Some((Url::parse(url).ok()?, served.as_ref()?.get(url)?));
         Ok(Self {
+            cache,
+            fetch: fetch.iter().filter_map(served).collect(),
             identity: Identity::new(phase),
             tools: Callables::new(phase.key("tools"), What::Tool)?,
             prompts: Callables::new(phase.key("prompts"), What::Prompt)?,
             resources: Resources::new(phase.key("resources"), phase.key("resource_templates")),
             elicitations: Elicitation::all(phase.key("elicitations"))?,
         })
+    }
+
+    /// A result in which addresses of others that lead here have ours in their place.
+    pub(super) fn leading_here<'r>(&self, result: Cow<'r, str>, base: Option<&str>) -> Cow<'r, str> {
+        let Some(base) = base.filter(|_| !self.fetch.is_empty()) else { return result };
+        let ours = |text: String, (url, _): &(Url, WirePayload)| {
+            text.replace(url.as_str(), &format!("{base}{}", url.path()))
+        };
+        Cow::Owned(self.fetch.iter().fold(result.into_owned(), ours))
     }
 
     pub(super) fn callables(&self, method: &str) -> &Callables {

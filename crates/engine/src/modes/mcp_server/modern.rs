@@ -4,11 +4,13 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use sortie_oatf::extension::mcp::CacheHint;
 use sortie_trace::{Direction, Kind};
 use sortie_wire::Members;
 use sortie_wire::mcp::decode_header;
@@ -86,7 +88,7 @@ pub(super) fn check(headers: Option<&HeaderMap>, method: &str, params: &Value) -
         }
     }
     match version {
-        None => Err(Refusal::params(format!("`{VERSION}` is no string"))),
+        None => Err(Refusal::params(format!("`{VERSION}` is not a string"))),
         Some(STATELESS) => Ok(()),
         Some(_) => Err(unsupported(meta.get(VERSION))),
     }
@@ -103,9 +105,8 @@ fn same(headers: &HeaderMap, name: &'static str, expected: Option<&str>) -> Resu
     Err(Refusal::new(HEADER_MISMATCH, format!("Header mismatch: {name} does not say what the message says")))
 }
 
-/// A result as this revision has it: with its type, and where it may be cached, for no time at all, since the next phase
-/// may have another.
-pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>) -> Cow<'r, str> {
+/// A result as this revision has it: with its type, and how long who may keep it.
+pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>, cache: &CacheHint) -> Cow<'r, str> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Present<'j> {
@@ -116,7 +117,7 @@ pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>) -> Cow<'r, str> 
         #[serde(borrow)]
         cache_scope: Option<&'j RawValue>,
     }
-    // What is no object, or has a member twice, goes out as the document has it.
+    // What is not an object, or has a member twice, goes out as the document has it.
     let Ok(members) = serde_json::from_str::<Present<'_>>(&result) else { return result };
     let mut missing = String::from("{");
     if members.result_type.is_none() {
@@ -124,10 +125,11 @@ pub(super) fn completed<'r>(method: &str, result: Cow<'r, str>) -> Cow<'r, str> 
     }
     if method.ends_with("/list") || matches!(method, "resources/read" | DISCOVER) {
         if members.ttl_ms.is_none() {
-            missing.push_str("\"ttlMs\":0,");
+            // Writing to a string cannot fail.
+            let _ = write!(missing, "\"ttlMs\":{},", cache.ttl_ms);
         }
         if members.cache_scope.is_none() {
-            missing.push_str("\"cacheScope\":\"private\",");
+            let _ = write!(missing, "\"cacheScope\":{},", Value::from(cache.scope.as_str()));
         }
     }
     let rest = result.trim_start().trim_start_matches('{');
@@ -203,7 +205,7 @@ impl Call {
             } else {
                 self.peer
                     .actor
-                    .warn(&format!("a client of {STATELESS} cannot answer `{method}`: it is not asked"));
+                    .warn(&format!("the agent did not declare support for `{method}`, so it is not sent"));
             }
         };
         for question in &self.questions {

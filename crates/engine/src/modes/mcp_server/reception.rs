@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use sortie_trace::{Direction, Kind};
 use sortie_wire::jsonrpc::{self, Incoming, Malformed, id_key};
 use sortie_wire::mcp::server::{Arrival, Outlet, Reply, Service, ServiceAnswer, Transport};
@@ -78,6 +78,19 @@ impl Service for Server {
         }
     }
 
+    /// An address of the document's that stands for one of others.
+    fn fetch(self: &Arc<Self>, path: &str) -> Option<Bytes> {
+        let phase = self.actor.phase();
+        let (url, served) = self.plan(&phase).fetch.iter().find(|(url, _)| url.path() == path)?;
+        let (asked, surfaces) = (json!({"url": url.as_str()}), &["fetch"]);
+        let request = asked.to_string();
+        let spoken = Spoken::new(surfaces, Kind::Request, "fetch", request.as_bytes());
+        let heard = self.actor.heard(surfaces, spoken);
+        let served = self.actor.fill(served, Some(&asked), None).ok()?.into_owned();
+        self.actor.said(&heard.phase, Spoken::new(surfaces, Kind::Response, "fetch", served.as_bytes()));
+        Some(served.into())
+    }
+
     fn refuse(self: &Arc<Self>, name: &str, arrival: Arrival<'_>, answer: &Bytes) {
         let peer = Arc::new(Peer::new(name, Transport::Single, self.actor.clone()));
         let post = Post::new(&peer, &arrival);
@@ -136,7 +149,10 @@ impl Server {
         }
         match self.outcome(post, &asking, &heard) {
             Ok(Outcome::Result(result)) => {
-                let result = if modern { modern::completed(&asking.method, result) } else { result };
+                let plan = self.plan(&heard.phase);
+                let result = plan.leading_here(result, self.base.as_deref());
+                let result =
+                    if modern { modern::completed(&asking.method, result, &plan.cache) } else { result };
                 let answer = jsonrpc::result(asking.id.get(), &result);
                 asking.said(peer, &heard, Kind::Response, &answer);
                 answering(answer, StatusCode::OK, heard)

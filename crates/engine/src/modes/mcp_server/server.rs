@@ -36,7 +36,8 @@ pub async fn start(actor: Arc<ActorState>, options: RunOptions) -> Result<Servin
     let hosts = if options.public { Hosts::any() } else { Hosts::loopback_plus(&options.hosts) };
     let ends = Ends { stop: actor.context().end.clone(), farewell: FAREWELL };
     let limits = options.limits;
-    let server = Server::new(actor.clone(), options, plans);
+    let base = url.strip_suffix("/mcp").map(str::to_owned);
+    let server = Server::new(actor.clone(), options, plans, base);
     actor.context().recorder.listening(actor.name(), &url);
     server.play(&actor);
     let done = tokio::spawn(serve(listener, hosts, limits, server, ends));
@@ -60,7 +61,7 @@ pub fn start_on(
     let plans = read_phases(actor, Plan::new)?;
     let limits = options.limits;
     let stop = actor.context().end.clone();
-    let server = Server::new(actor.clone(), options, plans);
+    let server = Server::new(actor.clone(), options, plans, None);
     let url = "stdio:".to_owned();
     actor.context().recorder.listening(actor.name(), &url);
     server.play(actor);
@@ -76,6 +77,8 @@ pub(super) struct Server {
     pub(super) actor: Arc<ActorState>,
     pub(super) options: RunOptions,
     plans: Vec<Plan>,
+    /// Where it listens, when it does.
+    pub(super) base: Option<String>,
     pub(super) ids: Ids,
     pub(super) pending: Pending,
     /// Peers that come back, or stay.
@@ -92,11 +95,12 @@ pub(super) struct Server {
 }
 
 impl Server {
-    fn new(actor: Arc<ActorState>, options: RunOptions, plans: Vec<Plan>) -> Arc<Self> {
+    fn new(actor: Arc<ActorState>, options: RunOptions, plans: Vec<Plan>, base: Option<String>) -> Arc<Self> {
         Arc::new(Self {
             actor,
             options,
             plans,
+            base,
             ids: Ids::default(),
             pending: Pending::default(),
             peers: Lock::default(),

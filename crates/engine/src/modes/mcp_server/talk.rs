@@ -80,7 +80,7 @@ impl Call {
                 Round::Ask(result) => result,
                 Round::Answer(response) => {
                     let result = self.result(plan, entry, response.as_ref())?;
-                    modern::completed(&self.asking.method, result.into()).into_owned()
+                    modern::completed(&self.asking.method, result.into(), &plan.cache).into_owned()
                 }
             }
         } else {

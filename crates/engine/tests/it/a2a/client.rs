@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sortie_engine::modes::a2a_client::play;
-use sortie_engine::modes::{Address, Endpoint, a2a_server};
+use sortie_engine::modes::{A2aVersion, Address, Endpoint, a2a_server};
 use sortie_engine::run::RunOptions;
 use sortie_trace::{Deriver, Record};
 use sortie_wire::http::StreamSender;
@@ -15,16 +15,21 @@ use crate::a2a::agent::{Agent, Canned, result};
 use crate::server_stage::{DEADLINE, Stage};
 
 fn target(url: &str) -> Endpoint {
-    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
+    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new(), launch: None }
 }
 
 /// Plays a document to its end.
 async fn played(execution: &str, url: &str) -> Stage {
     let stage = Stage::new(execution);
-    let options = RunOptions { connect_timeout: Duration::from_millis(200), ..RunOptions::default() };
+    let options = RunOptions { connect_timeout: Duration::from_millis(200), ..spoken_in_0_3() };
     let done = tokio::time::timeout(DEADLINE, play(stage.actor.clone(), target(url), options)).await;
     assert!(done.is_ok(), "{:#?}", stage.story());
     stage
+}
+
+/// With a version nobody has to ask for the card of an agent whose address is known.
+fn spoken_in_0_3() -> RunOptions {
+    RunOptions { a2a_version: Some(A2aVersion::V0_3), ..RunOptions::default() }
 }
 
 /// What happened but for the first phase.
@@ -115,7 +120,10 @@ async fn the_agent_is_where_its_card_says_but_never_on_another_host() {
         .await;
         let stage = played(document, &agent.url).await;
         assert_eq!(agent.asked(), asked);
-        assert_eq!(stage.warnings().iter().any(|warning| warning.contains("only you name targets")), warned);
+        assert_eq!(
+            stage.warnings().iter().any(|warning| warning.contains("only `--target` names targets")),
+            warned
+        );
         assert!(
             stage.story().contains(&"they: response message/send in phase-1".to_owned()),
             "{:#?}",
@@ -211,7 +219,7 @@ async fn a_stream_that_fired_its_trigger_is_read_on_while_the_next_phase_plays()
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), spoken_in_0_3()));
     let stream = opened(&mut streams).await;
     item(&stream, &status("working", false)).await;
     stage.until("they: response message/send in next").await;
@@ -236,7 +244,7 @@ async fn what_is_unsent_is_sent_before_the_next_phase_begins() {
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), spoken_in_0_3()));
     let stream = opened(&mut streams).await;
     assert_eq!(stage.actor.phase().name, "first");
     // The last action has arrived when the first item is there; nobody waits for the end of its stream.
@@ -308,7 +316,7 @@ async fn a_timer_ends_a_phase_and_what_it_left_out_is_told() {
         state: {actions: [{method: message/send, params: {}}]}",
     );
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), spoken_in_0_3()));
     let stream = opened(&mut streams).await;
     stage.until("they: response message/send in second").await;
     assert!(stage.warnings()[0].contains("before 1 of its actions"), "{:?}", stage.warnings());
@@ -324,7 +332,7 @@ async fn an_agent_that_says_it_is_done_and_does_not_hang_up_keeps_nobody() {
     let document = "    mode: a2a_client\n    state: {actions: [{method: message/stream}]}\n";
     let stage = Stage::new(document);
     let playing =
-        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), RunOptions::default()));
+        tokio::spawn(play(stage.actor.clone(), target(&format!("{}a2a", agent.url)), spoken_in_0_3()));
     let stream = opened(&mut streams).await;
     item(&stream, &status("completed", true)).await;
     tokio::time::timeout(DEADLINE, playing).await.unwrap().unwrap();
@@ -400,7 +408,12 @@ async fn a_target_that_is_not_there_has_refused() {
     {
         let stage = Stage::new(ASK);
         let options = RunOptions { connect_timeout: Duration::from_millis(100), ..RunOptions::default() };
-        play(stage.actor.clone(), Endpoint { address, headers: Vec::new(), env: Vec::new() }, options).await;
+        play(
+            stage.actor.clone(),
+            Endpoint { address, headers: Vec::new(), env: Vec::new(), launch: None },
+            options,
+        )
+        .await;
         let records = stage.records();
         assert!(
             matches!(&records[..], [Record::ActorFailed(failed)] if failed.failure == sortie_trace::ActorFailure::TargetRefused),

@@ -2,4 +2,5 @@
 
 mod agent;
 mod client;
+mod one;
 mod server;

@@ -77,7 +77,7 @@ async fn a_rug_pull_serves_its_last_phase() {
 async fn a_card_that_names_another_host_leads_here_and_is_reported() {
     let (stage, serving) = serve(RUG_PULL).await;
     let card = format!(
-        r#"{{"name":"Desk","url":"{}a2a","x":1.10,"big":123456789012345678901,"skills":[]}}"#,
+        r#"{{"name":"Desk","url":"{0}a2a","x":1.10,"big":123456789012345678901,"skills":[],"supportedInterfaces":[{{"url":"{0}a2a","protocolBinding":"JSONRPC","protocolVersion":"1.0"}},{{"url":"{0}a2a","protocolBinding":"JSONRPC","protocolVersion":"0.3"}}]}}"#,
         serving.url
     );
     for path in [".well-known/agent-card.json", ".well-known/agent.json"] {
@@ -222,7 +222,7 @@ async fn garbage_is_answered_as_json_rpc_says_and_recorded() {
         (r#"[{"jsonrpc":"2.0","id":1,"method":"message/send","params":{}}]"#.to_owned(), -32600),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(), -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":"message/send","params":[]}"#.to_owned(), -32602),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}"#.to_owned(), -32601),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{}}"#.to_owned(), -32602),
         (format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{}"}}"#, "x".repeat(3000)), -32600),
     ] {
         let got = post(&serving.url, body.clone()).await;

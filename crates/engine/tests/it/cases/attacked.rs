@@ -253,7 +253,7 @@ patterns:
   - {name: Look, template: 'As {{role}}: {{tool_list_json}}'}
 ";
     let address = Address::Stdio(vec!["/no/such".to_owned()]);
-    let at = modes::Endpoint { address, headers: Vec::new(), env: Vec::new() };
+    let at = modes::Endpoint { address, headers: Vec::new(), env: Vec::new(), launch: None };
     let gone = Target::Mcp { at, wire: McpRevision::Auto };
     let bench = Bench::open(&[("mcp", "look", rest)], gone, &offer(&[("ok", json!({}))]));
     let played = bench.run(with(plain())).await;

@@ -87,6 +87,10 @@ async fn planted_faults_are_found_and_each_finding_shows_where() {
     for planted in PLANTED {
         assert!(found.contains(planted), "{planted} is not among {found:?}");
     }
+    // A database that complains is suspicious, and no more.
+    let suspicious = results.iter().filter(|result| !result.hints.is_empty());
+    let suspicious: BTreeSet<_> = suspicious.map(|result| result.evaluator().unwrap().id.as_str()).collect();
+    assert!(suspicious.contains("sql-injection"), "{suspicious:?}");
     for result in results.iter().filter(|result| result.verdict.result == CaseResult::Exploited) {
         let [found] = &result.evidence[..] else { panic!("{result:?}") };
         assert!(found.text.is_some() && found.seq.is_some(), "{result:?}");

@@ -21,6 +21,8 @@ fn planned(
             Play::Call { tool, arguments } => format!("{}: {tool} {}", case.id, json!(arguments)),
             Play::Seeds(seeds) => format!("{}: say {}", case.id, seeds.join(" | ")),
             Play::Review { text } => format!("{}: review {text}", case.id),
+            Play::Series { tool, calls } => format!("{}: {tool} {}", case.id, json!(calls)),
+            Play::Connection { headers } => format!("{}: connect {}", case.id, json!(headers)),
             other @ Play::Unfilled { .. } => format!("{}: {other:?}", case.id),
         },
         Planned::Skipped { id, missing, .. } => format!("{id}: skipped, missing {}", missing.join(", ")),

@@ -127,6 +127,7 @@ async fn failures_are_repeated_and_whoever_was_not_reached_was_told_nothing() {
         address: Address::Url("http://127.0.0.1:9/".to_owned()),
         headers: Vec::new(),
         env: Vec::new(),
+        launch: None,
     };
     let quick = Settings { connect_timeout: Duration::from_millis(50), ..Settings::default() };
     let dies = agent("read line; echo sorry >&2; exit 3");
@@ -222,7 +223,7 @@ async fn a_trace_that_was_changed_or_cut_is_no_verdict() {
     let whole = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = whole.lines().collect();
     for (wrong, says) in [
-        ("nonsense".to_owned(), "this is no trace"),
+        ("nonsense".to_owned(), "this is not a trace"),
         (lines[1..].join("\n"), "header"),
         (lines[..lines.len() - 1].join("\n"), "cut short"),
         (whole.replace(r#""record":"message""#, r#""record":"song""#), "song"),

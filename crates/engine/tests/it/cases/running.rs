@@ -55,7 +55,7 @@ async fn checks_decide_with_evidence_and_what_they_leave_open_is_skipped() {
     assert_eq!(*seq, Some(3));
     assert_eq!(
         mumble.verdict.reason.as_deref(),
-        Some("its checks say nothing about this, and there is no judge")
+        Some("its checks do not decide this answer, and no judge is configured")
     );
     // The same records as those of documents, with the messages that the verdict rests on.
     let trace = bench.read(echo.trace.as_ref().unwrap());
@@ -89,6 +89,7 @@ async fn a_target_that_is_not_there_is_an_error_for_every_case_and_never_a_pass(
             address: Address::Stdio(vec!["/no/such".to_owned()]),
             headers: Vec::new(),
             env: Vec::new(),
+            launch: None,
         },
         wire: McpRevision::Auto,
     };
@@ -210,6 +211,7 @@ patterns:
             address: Address::Stdio(vec!["/no/such".to_owned()]),
             headers: Vec::new(),
             env: Vec::new(),
+            launch: None,
         },
         wire: McpRevision::Auto,
     };

@@ -34,7 +34,7 @@ fn server(started: &Path) -> Target {
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
         ("STARTED".to_owned(), started.display().to_string()),
     ];
-    let at = modes::Endpoint { address: Address::Stdio(command), headers: Vec::new(), env };
+    let at = modes::Endpoint { address: Address::Stdio(command), headers: Vec::new(), env, launch: None };
     Target::Mcp { at, wire: McpRevision::Auto }
 }
 

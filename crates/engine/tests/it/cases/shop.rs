@@ -17,12 +17,11 @@ pub(crate) struct Shop {
 }
 
 /// The faults that are planted, each by the evaluator that must find it.
-pub(crate) const PLANTED: [&str; 6] = [
+pub(crate) const PLANTED: [&str; 5] = [
     "absolute-path",
     "instructions-in-descriptions",
     "path-escape",
     "secrets-in-results",
-    "sql-injection",
     "stack-trace-in-errors",
 ];
 
@@ -58,8 +57,12 @@ impl Shop {
     }
 
     pub(crate) fn target(&self) -> Target {
-        let at =
-            modes::Endpoint { address: Address::Url(self.url.clone()), headers: Vec::new(), env: Vec::new() };
+        let at = modes::Endpoint {
+            address: Address::Url(self.url.clone()),
+            headers: Vec::new(),
+            env: Vec::new(),
+            launch: None,
+        };
         Target::Mcp { at, wire: McpRevision::Auto }
     }
 }

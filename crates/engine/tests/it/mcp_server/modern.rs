@@ -163,7 +163,7 @@ async fn who_cannot_answer_is_not_asked() {
     let agent = asking(&serving, "tools/call", Some("buy"));
     let got = agent.ask("tools/call", with_meta(named("buy"), &json!({}))).await;
     assert_eq!(got.result()["resultType"], "complete");
-    assert!(stage.warnings().iter().any(|text| text.contains("is not asked")), "{:?}", stage.warnings());
+    assert!(stage.warnings().iter().any(|text| text.contains("so it is not sent")), "{:?}", stage.warnings());
 }
 
 #[tokio::test]

@@ -162,14 +162,14 @@ pub(crate) fn content(message: &Message) -> String {
 }
 
 pub(crate) fn at(url: &str) -> Endpoint {
-    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new() }
+    Endpoint { address: Address::Url(url.to_owned()), headers: Vec::new(), env: Vec::new(), launch: None }
 }
 
 /// A shell script that reads and writes lines.
 pub(crate) fn script(script: &str) -> Endpoint {
     let command = ["sh", "-c", script].map(str::to_owned);
     let path = ("PATH".to_owned(), std::env::var("PATH").unwrap());
-    Endpoint { address: Address::Stdio(command.to_vec()), headers: Vec::new(), env: vec![path] }
+    Endpoint { address: Address::Stdio(command.to_vec()), headers: Vec::new(), env: vec![path], launch: None }
 }
 
 /// A request that a peer got.

@@ -15,7 +15,12 @@ const GREETING: &str = r#"read a; echo '{"jsonrpc":"2.0","id":1,"result":{"proto
 const LISTING: &str = r#"read l; echo '{"jsonrpc":"2.0","id":2,"result":{"tools":[{"name":"read_file"}]}}';"#;
 
 fn target(script: &str) -> Target {
-    let at = modes::Endpoint { address: Address::Stdio(shell(script)), headers: Vec::new(), env: path() };
+    let at = modes::Endpoint {
+        address: Address::Stdio(shell(script)),
+        headers: Vec::new(),
+        env: path(),
+        launch: None,
+    };
     Target::Mcp { at, wire: McpRevision::Auto }
 }
 

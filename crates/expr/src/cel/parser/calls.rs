@@ -90,7 +90,7 @@ impl Parser<'_> {
                 "`has()` takes a field selection such as `message.field`",
                 self.span_of(argument),
             )
-            .help("for a key that is no identifier, write `'key' in message`")),
+            .help("for a key that is not an identifier, write `'key' in message`")),
         }
     }
 

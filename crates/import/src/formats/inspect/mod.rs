@@ -122,9 +122,9 @@ fn read_json(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(
     let text = input.whole_text()?;
     let invalid =
         |message: &str| ImportError::Invalid { file: name.to_owned(), line: 0, message: message.into() };
-    let mut log = Fields::of(&text).ok_or_else(|| invalid("it is no JSON object, or cut off"))?;
+    let mut log = Fields::of(&text).ok_or_else(|| invalid("it is not a JSON object, or cut off"))?;
     if log.peek("eval").is_none() {
-        return Err(invalid("it has no `eval`: it is no log of inspect"));
+        return Err(invalid("it has no `eval`: it is not a log of inspect"));
     }
     let samples = match log.take("samples") {
         None => Vec::new(),
@@ -133,10 +133,10 @@ fn read_json(format: &Format, input: Input<'_>, sink: &mut Sink<'_>) -> Result<(
     };
     let head = LogHead::of(log);
     for (index, raw) in samples.into_iter().enumerate() {
-        let fields = Fields::of(raw.get()).ok_or_else(|| invalid("a sample is no object"))?;
+        let fields = Fields::of(raw.get()).ok_or_else(|| invalid("a sample is not an object"))?;
         let sample = Sample::monolith(fields, &format!("/samples/{index}"));
         let session = head.session(format, sample.id(), name, limits);
-        sink(sample.read(session, limits))?;
+        sink(sample.read(session, limits).into())?;
     }
     Ok(())
 }
@@ -189,7 +189,7 @@ fn read_archive(
         Some(index) => entry_text(&mut archive, index, limits.whole)?,
         None => return Err(archive.invalid("it has neither `header.json` nor `_journal/start.json`")),
     };
-    let log = Fields::of(&head).ok_or_else(|| archive.invalid("its header is no JSON object"))?;
+    let log = Fields::of(&head).ok_or_else(|| archive.invalid("its header is not a JSON object"))?;
     let mut head = LogHead::of(log);
     if header.is_none() {
         head.about.insert("status".to_owned(), Value::from("started"));
@@ -204,7 +204,7 @@ fn read_archive(
         for entry in unknown.iter().chain(&entries.unknown) {
             session.unknown(&format!("entry {entry}"));
         }
-        sink(sample.read(session, limits))?;
+        sink(sample.read(session, limits).into())?;
     }
     Ok(())
 }
@@ -273,7 +273,7 @@ impl SampleEntries {
         parts: &'j Parts,
     ) -> Result<Sample<'j>, ImportError> {
         let fields = Fields::of(&parts.shell)
-            .ok_or_else(|| archive.invalid(&format!("sample `{name}` is no JSON object")))?;
+            .ok_or_else(|| archive.invalid(&format!("sample `{name}` is not a JSON object")))?;
         if self.monolith.is_some() {
             let both = self.shell.is_some();
             let mut sample = Sample::monolith(fields, &format!("samples/{name}.json#"));
@@ -287,7 +287,7 @@ impl SampleEntries {
             for ((entry, text), start) in texts.iter().zip(starts) {
                 let raw: Option<&RawValue> = serde_json::from_str(text).ok();
                 let items = raw.and_then(list);
-                let items = items.ok_or_else(|| archive.invalid(&format!("`{entry}` is no JSON list")))?;
+                let items = items.ok_or_else(|| archive.invalid(&format!("`{entry}` is not a JSON list")))?;
                 sequence.piece(format!("{entry}#"), start, items);
             }
         }

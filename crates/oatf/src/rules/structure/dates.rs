@@ -7,12 +7,12 @@ use crate::rules::walk::ATTACK;
 
 /// `created` and `modified` are ISO 8601: a date, or a date and time with a time zone.
 pub(super) const S_006: Rule = Rule::error("S-006", "", include_str!("s006.md"))
-    .titled("dates are dates")
+    .titled("dates are valid")
     .check(Some(|document, report| {
         let attack = &document.attack;
         for (key, value) in [("created", &attack.created), ("modified", &attack.modified)] {
             if let Some(Err(problem)) = value.as_deref().map(date_or_time) {
-                report.add(ATTACK.key(key), format!("`{key}` is no date: {problem}")).help(
+                report.add(ATTACK.key(key), format!("`{key}` is not a date: {problem}")).help(
                     "write a date (`2026-02-15`), or a date and time with its zone (`2026-02-15T10:30:00Z`)",
                 );
             }
@@ -27,7 +27,7 @@ fn date_or_time(text: &str) -> Result<(), &'static str> {
 }
 
 fn date(text: &str) -> Result<(), &'static str> {
-    const FORM: &str = "it has not the form YYYY-MM-DD";
+    const FORM: &str = "it does not have the form YYYY-MM-DD";
     let [year, month, day] = numbers(text, '-', [4, 2, 2]).ok_or(FORM)?;
     let days = days_in_month(year, month).ok_or("there is no such month")?;
     if (1..=days).contains(&day) { Ok(()) } else { Err("the month has no such day") }
@@ -39,11 +39,11 @@ fn time_and_zone(text: &str) -> Result<(), &'static str> {
     let whole = match time.split_once('.') {
         Some((_, "")) => return Err("the time ends in a dot"),
         Some((whole, fraction)) if fraction.bytes().all(|byte| byte.is_ascii_digit()) => whole,
-        Some(_) => return Err("the fraction of a second is no number"),
+        Some(_) => return Err("the fraction of a second is not a number"),
         None => time,
     };
     let [hour, minute, second] =
-        numbers(whole, ':', [2, 2, 2]).ok_or("the time has not the form HH:MM:SS")?;
+        numbers(whole, ':', [2, 2, 2]).ok_or("the time does not have the form HH:MM:SS")?;
     // The sixtieth second is a leap second.
     if hour > 23 || minute > 59 || second > 60 {
         return Err("there is no such time of day");

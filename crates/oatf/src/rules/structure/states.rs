@@ -3,10 +3,10 @@
 use serde_json::Value;
 use sortie_syntax::listed;
 
-use crate::bindings::{dispatch_lists, structural_keys};
 use crate::model::{Condition, Mode, OPERATORS};
 use crate::rules::walk::{ListAt, Trail};
 use crate::rules::{Rule, RuleReport};
+use sortie_bindings::{dispatch_lists, structural_keys};
 
 /// Every `state` is a mapping.
 pub(super) const S_007: Rule = Rule::error("S-007", "", include_str!("s007.md"))
@@ -28,7 +28,7 @@ pub(super) const S_007: Rule = Rule::error("S-007", "", include_str!("s007.md"))
                 finding = finding.help(format!("it has the keys {}", listed(keys)));
             }
             if state.scope.phase.is_some_and(|phase| phase > 0) {
-                finding.help("a phase without `state` keeps that of the phase before it");
+                finding.help("a phase without `state` keeps the state of the previous phase");
             }
         });
     }));
@@ -91,9 +91,10 @@ fn check_when(report: &mut RuleReport<'_>, at: Trail<'_>, when: &Value) {
         if OPERATORS.contains(&error.key.as_str()) {
             finding.help("the operand has the wrong type, so the condition could never hold");
         } else {
-            finding.at_key().help(format!("operators are {}", listed(OPERATORS))).help(
-                "a mapping without operators is compared as a whole; one that mixes both means neither",
-            );
+            finding
+                .at_key()
+                .help(format!("operators are {}", listed(OPERATORS)))
+                .help("a mapping without operators is compared as a whole; a mapping cannot mix both");
         }
     }
 }

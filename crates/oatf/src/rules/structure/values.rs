@@ -7,28 +7,28 @@ use crate::rules::walk::{ATTACK, ConditionAt};
 
 /// No condition is an empty mapping: in patterns, triggers and `when` inside states.
 pub(super) const S_001: Rule = Rule::error("S-001", "", include_str!("s001.md"))
-    .titled("a condition compares with something")
+    .titled("a condition is not empty")
     .check(Some(|document, report| {
         document.each_condition(|at, condition| {
             // The shorthand form only exists where an operator was written.
             let is_short = matches!(condition, ConditionAt::Shorthand(_));
             if condition.is_empty() && !is_short && !report.is_damaged(*at) {
                 report
-                    .add(*at, "this condition compares with nothing")
-                    .help("add an operator such as `contains`, or a value to be equal to")
-                    .help("to ask only whether the field is there, write `exists: true`");
+                    .add(*at, "this condition is empty")
+                    .help("add an operator such as `contains`, or a value to compare with")
+                    .help("to test only whether the field exists, write `exists: true`");
             }
         });
     }));
 
 /// No `any_of` is an empty list: in patterns, triggers and `when` inside states.
 pub(super) const S_002: Rule = Rule::error("S-002", "", include_str!("s002.md"))
-    .titled("`any_of` offers something")
+    .titled("`any_of` is not empty")
     .check(Some(|document, report| {
         document.each_condition(|at, condition| {
             if condition.any_of().is_some_and(<[_]>::is_empty) {
                 report
-                    .add(at.key("any_of"), "`any_of` is empty, so nothing can be one of it")
+                    .add(at.key("any_of"), "`any_of` is empty, so it never holds")
                     .help("list the values that count, or remove the operator");
             }
         });
@@ -36,7 +36,7 @@ pub(super) const S_002: Rule = Rule::error("S-002", "", include_str!("s002.md"))
 
 /// `semantic.examples` has `positive` or `negative`.
 pub(super) const S_003: Rule = Rule::error("S-003", "", include_str!("s003.md"))
-    .titled("examples hold examples")
+    .titled("`examples` is not empty")
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let examples = indicator.semantic.as_ref().and_then(|semantic| semantic.examples.as_ref());
@@ -65,7 +65,7 @@ pub(super) const S_004: Rule = Rule::error("S-004", "", include_str!("s004.md"))
 
 /// `trigger.count` is at least 1.
 pub(super) const S_005: Rule = Rule::error("S-005", "", include_str!("s005.md"))
-    .titled("triggers count from one")
+    .titled("`count` is at least 1")
     .check(Some(|document, report| {
         document.each_phase(|phase| {
             let count = phase.phase.trigger.as_ref().and_then(|trigger| trigger.count);
@@ -74,7 +74,7 @@ pub(super) const S_005: Rule = Rule::error("S-005", "", include_str!("s005.md"))
                 report
                     .add(at.key("count"), format!("a phase cannot wait for {count} events"))
                     .label("at least 1")
-                    .help("to begin with the next phase at once, leave this one out");
+                    .help("to start with the next phase, remove this one");
             }
         });
     }));

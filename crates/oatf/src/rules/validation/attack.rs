@@ -18,12 +18,12 @@ pub(super) const V_001: Rule = Rule::error("V-001", "§11.1.1", include_str!("v0
             return;
         }
         let message = match document.oatf.as_str() {
-            "" => "`oatf` names no version".to_owned(),
+            "" => "`oatf` has no version".to_owned(),
             other => format!("version `{other}` of the format is not supported"),
         };
         let finding = report
             .add(NodePath::root().key("oatf"), message)
-            .help(format!("this reader knows OATF {SUPPORTED}: write `oatf: \"{SUPPORTED}\"`"));
+            .help(format!("Sortie supports OATF {SUPPORTED}: write `oatf: \"{SUPPORTED}\"`"));
         if matches!(document.oatf.as_str(), "v0.1" | "0.1.0" | "v0.1.0") {
             finding.replace_value(format!("write `{SUPPORTED}`"), format!("\"{SUPPORTED}\""));
         }
@@ -46,7 +46,7 @@ pub(super) const V_004: Rule =
 /// Those of the format itself are found while parsing, under the same code. What remains are the two that the
 /// MCP binding closes inside `state`.
 pub(super) const V_005: Rule = Rule::error("V-005", "§11.1.5", include_str!("v005.md"))
-    .titled("closed enumerations hold only their members")
+    .titled("enumerations have known values")
     .check(Some(|document, report| {
         document.each_state(|state| {
             // Another binding may use the same words for something else.
@@ -97,7 +97,7 @@ pub(super) const V_017: Rule = Rule::error("V-017", "§4.3", include_str!("v017.
             let path = ATTACK.key("severity").key("confidence").path();
             report
                 .add(path, format!("a confidence of {confidence} is not between 0 and 100"))
-                .help("it is a percentage: 0 is a guess, 100 is certain, 50 is assumed when it is left out");
+                .help("it is a percentage: 0 is a guess, 100 is certain; the default is 50");
         }
     }));
 
@@ -128,11 +128,11 @@ fn is_attack_id(id: &str) -> bool {
 
 /// `attack.version` is at least 1.
 pub(super) const V_035: Rule = Rule::error("V-035", "§4.2", include_str!("v035.md"))
-    .titled("versions count from one")
+    .titled("versions start at 1")
     .check(Some(|document, report| {
         if let Some(version) = document.attack.version.filter(|version| *version < 1) {
             report
-                .add(ATTACK.key("version"), format!("`version` is {version}, and versions count from one"))
+                .add(ATTACK.key("version"), format!("`version` is {version}, and versions start at 1"))
                 .help("write 1, and add one each time the published document changes")
                 .replace_value("start at 1", "1");
         }
@@ -140,14 +140,14 @@ pub(super) const V_035: Rule = Rule::error("V-035", "§4.2", include_str!("v035.
 
 /// `attack.impact` has no duplicates.
 pub(super) const V_045: Rule = Rule::error("V-045", "§4.2", include_str!("v045.md"))
-    .titled("an impact is named once")
+    .titled("impacts are unique")
     .check(Some(|document, report| {
         let impact = document.attack.impact.as_deref().unwrap_or_default();
         let repeats = |index: &usize| impact[..*index].contains(&impact[*index]);
         let repeated: Vec<_> = (0..impact.len()).filter(repeats).collect();
         let Some(&second) = repeated.first() else { return };
         let at = ATTACK.key("impact");
-        let message = format!("`{}` stands in `impact` more than once", impact[second]);
+        let message = format!("`impact` contains `{}` more than once", impact[second]);
         let first = impact.iter().position(|other| *other == impact[second]).unwrap_or_default();
         report
             .add(at, message)

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use sortie_syntax::nearest;
 
-use crate::bindings::{known_modes, known_protocols};
 use crate::model::{Document, Mode, Phase};
 use crate::rules::report::{NewFinding, Shown};
 use crate::rules::walk::{ACTORS, EXECUTION, Trail, is_name};
 use crate::rules::{Rule, RuleReport};
+use sortie_bindings::{known_modes, known_protocols};
 
 /// Without `execution.mode`: phases of the multi-phase form have one and the same mode, and indicators have a
 /// protocol.
@@ -16,7 +16,7 @@ use crate::rules::{Rule, RuleReport};
 /// One mistake is reported once: a missing mode that V-030 reports, or that could not be read, is not looked
 /// for again in every phase and indicator.
 pub(super) const V_028: Rule = Rule::error("V-028", "§5.1", include_str!("v028.md"))
-    .titled("without a mode for all, each says its own")
+    .titled("every phase and indicator has a mode or protocol")
     .check(Some(|document, report| {
         let execution = &document.attack.execution;
         if execution.mode.is_some() || report.is_unreadable(&EXECUTION.key("mode").path()) {
@@ -36,7 +36,7 @@ pub(super) const V_028: Rule = Rule::error("V-028", "§5.1", include_str!("v028.
         for (at, indicator) in document.indicators_at() {
             if indicator.protocol.is_none() {
                 let finding = report
-                    .add(at.key("protocol"), "this indicator does not say which protocol it looks at")
+                    .add(at.key("protocol"), "this indicator has no protocol")
                     .label("no `protocol` here")
                     .help("`execution` has no `mode` to take it from: add `protocol` to the indicator");
                 if let Some(protocol) = protocol {
@@ -135,7 +135,7 @@ pub(super) const V_030: Rule = Rule::error("V-030", "§5.1", include_str!("v030.
 ///
 /// A missing `name`, `mode` or `phases` is found while parsing, under the same code.
 pub(super) const V_031: Rule = Rule::error("V-031", "§5.1", include_str!("v031.md"))
-    .titled("actors are named once, and have a mode and a phase")
+    .titled("actors have unique names, a mode and a phase")
     .check(Some(|document, report| {
         let Some(actors) = &document.attack.execution.actors else { return };
         if actors.is_empty() {
@@ -149,7 +149,7 @@ pub(super) const V_031: Rule = Rule::error("V-031", "§5.1", include_str!("v031.
             if !is_name(&actor.name) {
                 report
                     .add(at, format!("`{}` cannot be the name of an actor", actor.name))
-                    .help("names start with a small letter, and go on with small letters, digits and `_`");
+                    .help("a name has a lowercase letter, then lowercase letters, digits and `_`");
             }
             let first = *first_seen.entry(actor.name.as_str()).or_insert(index);
             if first != index {
@@ -164,7 +164,7 @@ pub(super) const V_031: Rule = Rule::error("V-031", "§5.1", include_str!("v031.
 
 /// Modes are `[a-z][a-z0-9_]*_(server|client)`, protocols `[a-z][a-z0-9_]*`.
 pub(super) const V_034: Rule = Rule::error("V-034", "§5.1", include_str!("v034.md"))
-    .titled("modes and protocols have the form of one")
+    .titled("modes and protocols have a valid form")
     .check(Some(|document, report| {
         let execution = &document.attack.execution;
         if let Some(mode) = &execution.mode {
@@ -182,7 +182,7 @@ pub(super) const V_034: Rule = Rule::error("V-034", "§5.1", include_str!("v034.
             if let Some(protocol) = indicator.protocol.as_deref().filter(|protocol| !is_name(protocol)) {
                 let message = format!("`{protocol}` cannot be a protocol");
                 let finding = report.add(at.key("protocol"), message).help(
-                    "protocols are a small letter, then small letters, digits and `_`: for example `mcp`",
+                    "a protocol has a lowercase letter, then lowercase letters, digits and `_`: for example `mcp`",
                 );
                 suggest(finding, protocol, known_protocols());
             }

@@ -11,7 +11,7 @@ use crate::rules::walk::Trail;
 use crate::rules::{Rule, RuleReport};
 
 pub(super) const V_013: Rule = Rule::error("V-013", "§6.2", include_str!("v013.md"))
-    .titled("every regular expression is RE2")
+    .titled("every regular expression is valid RE2")
     .check(Some(|document, report| {
         let mut left = Some(re2::MAX_TOGETHER);
         document.each_condition(|at, condition| {
@@ -35,13 +35,12 @@ fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Op
             if left.is_none() {
                 report
                     .add(*at, "the patterns of this document are too large together")
-                    .label("those from here on are not looked at")
-                    .help("count less far in their repeats, or split the document");
+                    .label("later ones are not checked")
+                    .help("use smaller repeat counts, or split the document");
             }
         }
         Err(error) => {
-            let help =
-                error.help.as_deref().unwrap_or("write it as RE2 takes it: every tool that reads OATF does");
+            let help = error.help.as_deref().unwrap_or("use RE2 syntax: every OATF tool supports it");
             report.add(*at, error.message).within(error.span).help(help);
         }
     }
@@ -52,7 +51,7 @@ const MAX_BYTES: usize = 256 * 1024;
 
 /// Every CEL expression parses.
 pub(super) const V_014: Rule = Rule::error("V-014", "§6.3", include_str!("v014.md"))
-    .titled("every expression is CEL")
+    .titled("every expression is valid CEL")
     .check(Some(|document, report| {
         let mut left = MAX_BYTES;
         let mut patterns_left = re2::MAX_TOGETHER;
@@ -67,8 +66,10 @@ pub(super) const V_014: Rule = Rule::error("V-014", "§6.3", include_str!("v014.
                     if left == 0 || patterns_left == 0 {
                         report
                             .add(at, "the expressions of this document are too large together")
-                            .label("those from here on are not looked at")
-                            .help("say the same in fewer words, count less far in patterns, or split the document");
+                            .label("later ones are not checked")
+                            .help(
+                                "shorten the expressions, use smaller repeat counts, or split the document",
+                            );
                         return;
                     }
                     continue;
@@ -87,7 +88,7 @@ pub(super) const V_014: Rule = Rule::error("V-014", "§6.3", include_str!("v014.
 
 /// Every `JSONPath` selector is one of RFC 9535.
 pub(super) const V_015: Rule = Rule::error("V-015", "§5.5", include_str!("v015.md"))
-    .titled("every JSONPath is one of RFC 9535")
+    .titled("every JSONPath is valid (RFC 9535)")
     .check(Some(|document, report| {
         document.each_extractor(|trail, extractor| {
             if extractor.r#type != ExtractorType::JsonPath {
@@ -154,7 +155,7 @@ pub(super) const V_021: Rule = Rule::error("V-021", "§6.1, §6.2, §6.4", inclu
 
 /// Every value of `expression.variables` is a simple dot-path.
 pub(super) const V_026: Rule = Rule::error("V-026", "§6.3", include_str!("v026.md"))
-    .titled("variables stand for simple paths")
+    .titled("variables have simple paths")
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let at = at.key("expression");
@@ -175,7 +176,7 @@ pub(super) const V_026: Rule = Rule::error("V-026", "§6.3", include_str!("v026.
 
 /// Every key of a predicate is a simple dot-path: in `trigger.match`, and in `when` inside states.
 pub(super) const V_027: Rule = Rule::error("V-027", "§5.4", include_str!("v027.md"))
-    .titled("predicates name simple paths")
+    .titled("predicates have simple paths")
     .check(Some(|document, report| {
         document.each_predicate_entry(|at, key, _| {
             if let Err(error) = SimplePath::parse(key) {
@@ -205,7 +206,7 @@ pub(super) const V_039: Rule = Rule::error("V-039", "§11.1.15", include_str!("v
                     "names are letters, digits and `_`, and start with no digit: CEL would read the rest \
                      as operators"
                 } else if cel::is_reserved(name) {
-                    "the word means something in CEL, or is kept for it: choose another"
+                    "the word is reserved in CEL: choose another"
                 } else {
                     continue;
                 };

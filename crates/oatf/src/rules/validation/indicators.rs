@@ -6,10 +6,10 @@ use std::collections::hash_map::Entry;
 
 use sortie_syntax::{listed, nearest};
 
-use crate::bindings::{is_known_surface, known_protocols, nearest_surface};
 use crate::model::{Indicator, IndicatorMethod, Mode};
 use crate::rules::Rule;
 use crate::rules::walk::{ACTOR_NAME, ATTACK, INDICATORS, is_name};
+use sortie_bindings::{is_known_surface, known_protocols, nearest_surface};
 
 /// `indicators`, when present, is not empty.
 pub(super) const V_006: Rule = Rule::error("V-006", "§11.1.9", include_str!("v006.md"))
@@ -17,7 +17,7 @@ pub(super) const V_006: Rule = Rule::error("V-006", "§11.1.9", include_str!("v0
     .check(Some(|document, report| {
         if document.attack.indicators.as_ref().is_some_and(Vec::is_empty) {
             report.add(INDICATORS, "`indicators` is empty").help(
-                "add an indicator, or remove the key: a document without indicators is played and not judged",
+                "add an indicator, or remove the key: a document without indicators runs without a verdict",
             );
         }
     }));
@@ -52,10 +52,10 @@ pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v
             let generated = Indicator::generated_id(document.attack.id.as_deref(), index);
             if let Some(taken) = first_seen.get(generated.as_str()) {
                 let without_id = INDICATORS.index(index).path();
-                let message = format!("`{generated}` is also the id that indicator {} is given", index + 1);
+                let message = format!("`{generated}` is also the generated id of indicator {}", index + 1);
                 report
                     .add(id_path(*taken), message)
-                    .also(&without_id, "has no `id`, so it is numbered by its place")
+                    .also(&without_id, "has no `id`, so it is numbered by position")
                     .help("give ids to all indicators, or to none");
             }
         }
@@ -63,7 +63,7 @@ pub(super) const V_010: Rule = Rule::error("V-010", "§11.1.10", include_str!("v
 
 /// Exactly one of `pattern`, `expression` and `semantic` per indicator.
 pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v012.md"))
-    .titled("an indicator decides in exactly one way")
+    .titled("an indicator has exactly one method")
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let given = [
@@ -76,7 +76,7 @@ pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v
                 (Some(_), None) => {}
                 (None, _) => {
                     report
-                        .add(at, "the indicator does not say what to look for")
+                        .add(at, "the indicator has no method")
                         .label("no `pattern`, `expression` or `semantic`")
                         .help("add one of the three, for example `pattern: {contains: \"id_rsa\"}`");
                 }
@@ -84,8 +84,8 @@ pub(super) const V_012: Rule = Rule::error("V-012", "§11.1.11", include_str!("v
                     let third = keys.next();
                     let given: Vec<_> = [Some(first), Some(second), third].into_iter().flatten().collect();
                     let mut finding = report
-                        .add(at, format!("the indicator has {}; it decides in one way", listed(&given)))
-                        .help("make an indicator of each, and say with `correlation` whether any or all must match");
+                        .add(at, format!("the indicator has {}; only one is allowed", listed(&given)))
+                        .help("write an indicator for each, and use `correlation` to require any or all");
                     for key in given {
                         finding = finding.also(&at.key(key).path(), "one way to decide");
                     }
@@ -128,9 +128,9 @@ pub(super) const V_022: Rule = Rule::error("V-022", "§6.4", include_str!("v022.
                 && !(0.0..=1.0).contains(&threshold)
             {
                 let message = format!("a threshold of {threshold} is not between 0 and 1");
-                report.add(at.key("semantic").key("threshold"), message).help(
-                    "it is the score from which a text counts as a match; 0.7 is used when it is left out",
-                );
+                report
+                    .add(at.key("semantic").key("threshold"), message)
+                    .help("it is the minimum score for a match; the default is 0.7");
             }
         }
     }));
@@ -139,7 +139,7 @@ pub(super) const V_022: Rule = Rule::error("V-022", "§6.4", include_str!("v022.
 ///
 /// Whether `attack.id` itself has the right form is V-023's to say.
 pub(super) const V_024: Rule = Rule::error("V-024", "§6.1", include_str!("v024.md"))
-    .titled("the id of an indicator continues that of its attack")
+    .titled("the id of an indicator starts with the id of its attack")
     .check(Some(|document, report| {
         let attack = &document.attack;
         let (Some(attack_id), Some(indicators)) = (&attack.id, &attack.indicators) else { return };
@@ -184,14 +184,14 @@ pub(super) const V_025: Rule = Rule::error("V-025", "§6.1", include_str!("v025.
                         at.key("confidence"),
                         format!("a confidence of {confidence} is not between 0 and 100"),
                     )
-                    .help("it is a percentage; left out, that of the attack's severity counts");
+                    .help("it is a percentage; the default is the confidence of the attack's severity");
             }
         }
     }));
 
 /// `correlation` only stands beside `indicators`.
 pub(super) const V_047: Rule = Rule::error("V-047", "§2.3a", include_str!("v047.md"))
-    .titled("correlation comes with indicators")
+    .titled("correlation needs indicators")
     .check(Some(|document, report| {
         let attack = &document.attack;
         if attack.correlation.is_some() && attack.indicators.is_none() && !report.is_damaged(INDICATORS) {
@@ -228,7 +228,7 @@ pub(super) const V_048: Rule = Rule::error("V-048", "§6.1", include_str!("v048.
 
 /// `indicator.method` agrees with the key that is present.
 pub(super) const V_049: Rule = Rule::error("V-049", "§6.1", include_str!("v049.md"))
-    .titled("`method` says what the indicator does")
+    .titled("`method` agrees with the indicator")
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             let Some(method) = indicator.method else { continue };
@@ -254,4 +254,4 @@ pub(super) const V_049: Rule = Rule::error("V-049", "§6.1", include_str!("v049.
 ///
 /// Another word is found while parsing, under this code.
 pub(super) const V_050: Rule =
-    Rule::error("V-050", "§6.5", include_str!("v050.md")).titled("a tier is one of the three").check(None);
+    Rule::error("V-050", "§6.5", include_str!("v050.md")).titled("every tier is known").check(None);

@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 
 use sortie_syntax::listed;
 
-use crate::bindings;
 use crate::duration::parse_duration;
 use crate::model::fields::Object;
 use crate::model::{ActionKind, Trigger};
@@ -53,8 +52,7 @@ pub(super) const V_008: Rule = Rule::error("V-008", "§11.1.7", include_str!("v0
                 }
                 several => {
                     let message = format!("{} phases have no `trigger`; only the last may", several.len());
-                    let help =
-                        "a phase without `trigger` never ends: say for all but the last what ends them";
+                    let help = "a phase without `trigger` never ends: add triggers to all but the last";
                     let mut finding = report.add(list.path.clone(), message).help(help);
                     for index in several {
                         finding = finding.also(&list.path.clone().index(*index), "nothing ends this phase");
@@ -73,7 +71,7 @@ pub(super) const V_009: Rule = Rule::error("V-009", "§11.1.7", include_str!("v0
                 report
                     .add(list.path.index(0), "the first phase has no `state`")
                     .label("nothing to serve or send")
-                    .help("a phase without `state` keeps that of the phase before it, and before this one is none");
+                    .help("a phase without `state` keeps the state of the previous phase, and this is the first");
             }
         }
     }));
@@ -94,7 +92,7 @@ pub(super) const V_011: Rule = Rule::error("V-011", "§11.1.7", include_str!("v0
                             .add(name_path(index), format!("two phases are called `{name}`"))
                             .label("second use")
                             .also(&name_path(*first.get()), "first used here")
-                            .help("a report says by name how far the agent got: give each phase its own");
+                            .help("reports identify phases by name: give each phase a unique name");
                     }
                 }
             }
@@ -130,23 +128,22 @@ pub(super) const V_029: Rule = Rule::warning("V-029", "§7", include_str!("v029.
         document.each_phase(|phase| {
             let event = phase.phase.trigger.as_ref().and_then(|trigger| trigger.event.as_deref());
             let (Some(event), Some(mode)) = (event, phase.mode) else { return };
-            if bindings::is_known_event(mode, event) != Some(false) {
+            if sortie_bindings::is_known_event(mode, event) != Some(false) {
                 return;
             }
             let path = phase.at.key("trigger");
             let message =
-                format!("`{}` is no event that an actor of mode `{}` sees", Shown(event), Shown(mode));
+                format!("`{}` is not an event that an actor of mode `{}` sees", Shown(event), Shown(mode));
             let mut finding = report.add(path.key("event"), message);
-            if let Some(meant) = bindings::nearest_event(mode, event) {
+            if let Some(meant) = sortie_bindings::nearest_event(mode, event) {
                 finding = finding.suggest_word("wait for", meant);
             }
-            let elsewhere = |known: &&&str| bindings::is_known_event(known, event) == Some(true);
-            if let Some(other) = bindings::known_modes().iter().find(elsewhere) {
+            let elsewhere = |known: &&&str| sortie_bindings::is_known_event(known, event) == Some(true);
+            if let Some(other) = sortie_bindings::known_modes().iter().find(elsewhere) {
                 finding = finding
                     .help(format!("it is an event of mode `{other}`; an actor only sees its own traffic"));
             }
-            finding
-                .help("the phase never ends by an event that never comes; give it `after`, or another event");
+            finding.help("the event never happens; add `after`, or use another event");
         });
     }));
 
@@ -197,22 +194,22 @@ fn meant(written: &str) -> Option<String> {
 ///
 /// One that has `count` or `match` and no `event` is told so by V-019.
 pub(super) const V_040: Rule = Rule::error("V-040", "§5.3", include_str!("v040.md"))
-    .titled("a trigger waits for something")
+    .titled("a trigger has an event or a time")
     .check(Some(|document, report| {
         document.each_phase(|phase| {
             let at = phase.at.key("trigger");
             if phase.phase.trigger == Some(Trigger::default()) && !report.is_damaged(at) {
                 report
-                    .add(at, "this trigger waits for nothing")
-                    .help("say what ends the phase: an `event`, or a time with `after`")
-                    .help("a phase that never ends has no `trigger` at all");
+                    .add(at, "this trigger has no event and no time")
+                    .help("add an `event`, or a time with `after`")
+                    .help("for a phase that never ends, omit `trigger`");
             }
         });
     }));
 
 /// An action has exactly one key that is not `x-`.
 pub(super) const V_041: Rule = Rule::error("V-041", "§11.1.16", include_str!("v041.md"))
-    .titled("an action does one thing")
+    .titled("an entry has one action")
     .check(Some(|document, report| {
         document.each_phase(|phase| {
             for (index, action) in phase.phase.on_enter.iter().flatten().enumerate() {
@@ -223,18 +220,18 @@ pub(super) const V_041: Rule = Rule::error("V-041", "§11.1.16", include_str!("v
                     1 => {}
                     0 => {
                         report
-                            .add(at, "this action does nothing")
+                            .add(at, "this item has no action")
                             .help("name one action: `send`, `log`, or one that the binding defines");
                     }
                     _ => {
                         // A hostile action may have thousands; a few make the point.
                         let names: Vec<_> = keys.keys().map(String::as_str).take(8).collect();
-                        let message = format!("this action does several things: {}", listed(&names));
+                        let message = format!("this item has several actions: {}", listed(&names));
                         let mut finding = report.add(at, message).label("one action");
                         for name in &names[1..] {
                             finding = finding.also_key(&at.key(name).path(), "another");
                         }
-                        finding.help("give each an item of its own in `on_enter`; they run in that order");
+                        finding.help("write a separate item of `on_enter` for each; they run in that order");
                     }
                 }
             }

@@ -9,8 +9,8 @@ use sortie_syntax::nearest;
 use crate::canary::CANARIES;
 use crate::model::ExtractorType;
 use crate::rules::Rule;
-use crate::rules::walk::{ACTOR_NAME, Reference, is_name};
-use crate::template::{Piece, pieces};
+use crate::rules::walk::{ACTOR_NAME, is_name};
+use crate::template::{Piece, Reference, pieces};
 
 /// No template reference is left open.
 pub(super) const V_016: Rule = Rule::error("V-016", "§5.7", include_str!("v016.md"))
@@ -26,7 +26,7 @@ pub(super) const V_016: Rule = Rule::error("V-016", "§5.7", include_str!("v016.
                     .add(*at, "`{{` is never closed")
                     .within(start..start + 2)
                     .label("opens a reference")
-                    .help("close it with `}}`, or write `\\{{` for the two braces themselves");
+                    .help("close it with `}}`, or write `\\{{` for literal braces");
             }
         });
     }));
@@ -63,8 +63,8 @@ pub(super) const V_032: Rule = Rule::error("V-032", "§5.5", include_str!("v032.
                     finding = finding.help(format!("canaries are {canaries}"));
                 }
                 finding
-                    .help("fields of the message at hand are `{{request.…}}` and `{{response.…}}`")
-                    .help("to send the braces themselves, write `\\{{`");
+                    .help("fields of the current message are `{{request.…}}` and `{{response.…}}`")
+                    .help("to send the braces as text, write `\\{{`");
             }
         });
     }));
@@ -104,7 +104,7 @@ pub(super) const V_037: Rule = Rule::error("V-037", "§5.5", include_str!("v037.
             }
             let finding = report
                 .add(at.key("name"), format!("`{}` cannot be the name of an extractor", extractor.name))
-                .help("names start with a small letter, and go on with small letters, digits and `_`");
+                .help("a name has a lowercase letter, then lowercase letters, digits and `_`");
             // No fix: the templates that use the name would have to change with it.
             let meant = extractor.name.to_ascii_lowercase().replace(['-', ' ', '.'], "_");
             if is_name(&meant) {
@@ -130,10 +130,10 @@ pub(super) const V_038: Rule = Rule::error("V-038", "§11.1.7", include_str!("v0
 
 /// The selector of a regex extractor has a capture group.
 pub(super) const V_042: Rule = Rule::error("V-042", "§5.5", include_str!("v042.md"))
-    .titled("a regex extractor captures something")
+    .titled("a regex extractor has a capture group")
     .check(Some(|document, report| {
         document.each_extractor(|at, extractor| {
-            // What is no regular expression is V-013's to report.
+            // What is not a regular expression is V-013's to report.
             if extractor.r#type == ExtractorType::Regex && re2::check(&extractor.selector) == Ok(0) {
                 report
                     .add(at.key("selector"), "this pattern has no capture group")

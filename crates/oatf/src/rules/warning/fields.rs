@@ -16,7 +16,7 @@ pub(super) const W_001: Rule = Rule::warning("W-001", "§11.1.2", include_str!("
             report
                 .add(NodePath::root().key("oatf"), "`oatf` is not the first key")
                 .at_key()
-                .help("move it to the top: it says how to read the rest");
+                .help("move it to the top: it is the version of the format");
         }
     }));
 
@@ -45,16 +45,16 @@ fn warn(report: &mut RuleReport<'_>, at: Trail<'_>) {
     report
         .add(at, "`synthesize` is reserved for a later version of OATF")
         .at_key()
-        .help("write the content out: tools that generate none fall back to it, or send nothing");
+        .help("write the content out: other tools send nothing without it");
 }
 
 /// No `semantic` indicators: what they find depends on the model that is asked.
 pub(super) const W_007: Rule = Rule::warning("W-007", "§6.4", include_str!("w007.md"))
-    .titled("meaning is in the eye of a model")
+    .titled("semantic indicators depend on a model")
     .check(Some(|document, report| {
         for (at, indicator) in document.indicators_at() {
             if indicator.semantic.is_some() {
-                report.add(at.key("semantic"), "what this indicator finds depends on a model").help(
+                report.add(at.key("semantic"), "the result of this indicator depends on a model").help(
                     "where the agent's behaviour leaves a trace in a field, a `pattern` or \
                            `expression` decides the same everywhere",
                 );

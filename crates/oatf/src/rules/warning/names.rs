@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 
 use sortie_syntax::{NodePath, listed};
 
-use crate::bindings::{AGENT, LOCAL, known_modes, known_protocols};
 use crate::model::Mode;
 use crate::rules::report::Shown;
 use crate::rules::walk::{ACTOR_MODE, is_name};
 use crate::rules::{Rule, RuleReport, execution_path};
+use sortie_bindings::{AGENT, LOCAL, known_modes, known_protocols};
 
 /// A mode that has the form of one is one that a binding defines.
 ///
 /// Each unknown mode is reported once, wherever it is repeated.
 pub(super) const W_002: Rule = Rule::warning("W-002", "SDK §3.2", include_str!("w002.md"))
-    .titled("a mode is one that a binding defines")
+    .titled("every mode is known")
     .check(Some(|document, report| {
         let execution = &document.attack.execution;
         let mut unknown = Unknown::default();
@@ -103,7 +103,7 @@ fn nearest_mode(written: &str) -> Option<String> {
 ///
 /// Each unknown protocol is reported once, wherever it is repeated.
 pub(super) const W_003: Rule = Rule::warning("W-003", "SDK §3.2", include_str!("w003.md"))
-    .titled("a protocol is one that a binding defines")
+    .titled("every protocol is known")
     .check(Some(|document, report| {
         let mut unknown = Unknown::default();
         for (path, indicator) in document.indicators() {
@@ -139,7 +139,7 @@ fn nearest_protocol(written: &str) -> Option<&'static str> {
 ///
 /// A protocol that nobody knows is W-003's to report.
 pub(super) const W_005: Rule = Rule::warning("W-005", "§6.1", include_str!("w005.md"))
-    .titled("indicators look at protocols that are spoken")
+    .titled("some actor speaks the protocol of each indicator")
     .check(Some(|document, report| {
         let modes = document.modes();
         if modes.is_empty() || report.may_lack(ACTOR_MODE) {

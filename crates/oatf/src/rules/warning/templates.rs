@@ -7,8 +7,8 @@ use sortie_syntax::nearest;
 
 use crate::rules::Rule;
 use crate::rules::report::{NewFinding, Shown};
-use crate::rules::walk::{Cast, EXTRACTOR_NAMES, PhaseScope, Reference, is_name};
-use crate::template::{Piece, pieces};
+use crate::rules::walk::{Cast, EXTRACTOR_NAMES, PhaseScope, is_name};
+use crate::template::{Piece, Reference, pieces};
 
 /// Every `{{name}}` and `{{actor.name}}` names an extractor that may have captured something by then: one of
 /// the same or an earlier phase of the actor, or any of another actor.
@@ -29,7 +29,7 @@ pub(super) const W_004: Rule = Rule::warning("W-004", "§5.6", include_str!("w00
                 {
                     continue;
                 }
-                let message = format!("`{{{{{}}}}}` stands for nothing here", Shown(name));
+                let message = format!("`{{{{{}}}}}` is not defined here", Shown(name));
                 let finding = report.add(*at, message).within(range.clone());
                 explain(finding, &cast, name, range, scope);
             }
@@ -57,7 +57,7 @@ fn explain<'d>(
     range: Range<usize>,
     scope: PhaseScope<'_>,
 ) {
-    let finding = finding.help("it becomes empty text; to send the braces themselves, write `\\{{`");
+    let finding = finding.help("it becomes empty text; to send the braces as text, write `\\{{`");
     let trimmed = name.trim();
     if trimmed != name && stands_for_something(cast, Reference::parse(trimmed), scope) {
         finding

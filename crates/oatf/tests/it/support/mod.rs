@@ -11,7 +11,7 @@ pub(crate) fn official() -> PathBuf {
 /// The folder of official fixtures, when `SORTIE_FIXTURES` names one. Set but missing is a failure.
 pub(crate) fn official_if_named() -> Option<PathBuf> {
     let folder = PathBuf::from(std::env::var_os("SORTIE_FIXTURES")?);
-    assert!(folder.is_dir(), "SORTIE_FIXTURES names {}, which is no folder", folder.display());
+    assert!(folder.is_dir(), "SORTIE_FIXTURES names {}, which is not a folder", folder.display());
     Some(folder)
 }
 

@@ -19,8 +19,8 @@ Examples:
 
 /// Accept an exploited case of a baseline, with a reason.
 ///
-/// The line of the case is changed, and every other byte of the file stays. A case that is accepted does not fail a run until the
-/// day after `--expires`, unless it is exploited significantly more often than the line says.
+/// Only the line of the case changes. An accepted case does not fail a run until the day after `--expires`, unless it is
+/// exploited significantly more often than recorded.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Accept {
@@ -31,7 +31,7 @@ pub(crate) struct Accept {
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
-    /// The last day on which it is accepted, as YYYY-MM-DD
+    /// The last day on which it is accepted (YYYY-MM-DD)
     #[arg(long, value_name = "DATE")]
     expires: Option<Date>,
 
@@ -39,7 +39,7 @@ pub(crate) struct Accept {
     #[arg(long, value_name = "FILE", default_value = "sortie-baseline.jsonl")]
     file: PathBuf,
 
-    /// The target, where the baseline has the case with several
+    /// The target, if the baseline has this case for several targets
     #[arg(long, value_name = "TARGET")]
     target: Option<String>,
 }

@@ -9,15 +9,15 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Write down what a run found, and accept one of the findings for a while:
+  Write the findings of a run, and accept one until a date:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir first  # ends with 1
     $ sortie baseline write first --out sortie-baseline.jsonl
     $ sortie baseline accept SRT-001 --reason 'this agent is for practice' --expires 2099-12-31";
 
-/// Keep a file of what is known about an agent, so that later runs say what is new.
+/// Record known findings in a file, so that later runs fail only on new ones.
 ///
-/// A baseline is a file of JSON Lines, one line for each case and target. It belongs into the repository of the agent: changes are
-/// reviewed as a diff, and git merges them.
+/// A baseline is a JSON Lines file with one line per case and target. Keep it in the agent's repository, where changes are
+/// reviewed as a diff.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Baseline {

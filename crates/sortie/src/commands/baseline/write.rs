@@ -15,21 +15,21 @@ Examples:
     $ sortie run SRT-001 --agent builtin:gullible --run-dir first  # ends with 1
     $ sortie baseline write first > sortie-baseline.jsonl
 
-  Bring one up to date, with what was accepted kept:
+  Update a baseline; accepted findings stay accepted:
     $ sortie run SRT-001 SRT-002 --agent builtin:gullible --run-dir second  # ends with 1
     $ sortie baseline write second --out sortie-baseline.jsonl";
 
 /// Write the cases of a run as a baseline.
 ///
-/// Nothing is accepted by writing: an exploited case is `open`, and later runs fail on it, until `sortie baseline accept` gives a
-/// reason. A case that was resisted is `fixed`. A case that was not decided has no line.
+/// Writing accepts nothing. An exploited case is `open`: later runs fail on it until `sortie baseline accept` gives a reason. A
+/// resisted case is `fixed`. An undecided case has no line.
 ///
-/// With `--out` and a file that exists, the file is brought up to date. Accepted lines stay as they are, unless the case has
-/// regressed or its document has changed: then it is `open` again. Lines of cases that the run did not play stay.
+/// If the file given to `--out` exists, it is updated. Accepted lines stay accepted, unless the case regressed or its document
+/// changed; then the case is `open` again. The lines of other cases are not changed.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Write {
-    /// The folder of the run: what `--run-dir` named, or one of `.sortie/runs`
+    /// The run's folder: the one given to `--run-dir`, or one in `.sortie/runs`
     #[arg(value_name = "RUN")]
     run: PathBuf,
 

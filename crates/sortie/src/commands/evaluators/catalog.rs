@@ -15,30 +15,30 @@ use crate::{Console, Exit, Failure, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  Write the catalogues of everything there is:
+  Write the catalogues of all evaluators:
     $ sortie evaluators catalog --out all
 
-  Those of your own evaluators, and later whether they are still right:
+  Write the catalogues of your own evaluators, and check later that they are up to date:
     $ sortie evaluators catalog --evaluators my-evaluators --without-bundled
     $ sortie evaluators catalog --evaluators my-evaluators --without-bundled --check
 
 Exit codes:
-  0  written, or still right
+  0  written, or up to date
   1  with `--check`: a catalogue is stale
   2  an evaluator with errors, or a file that cannot be read or written";
 
 /// Write the catalogues, one JSON file for each surface: `agent.json` and `mcp.json`.
 ///
-/// A catalogue holds every evaluator with its patterns, its suites and what its placeholders are called. The same evaluators
-/// give the same bytes, in whatever order they are found, so that a catalogue can be kept in a repository and checked.
+/// A catalogue has every evaluator with its patterns, suites and placeholders. The same evaluators always give the same bytes,
+/// so a catalogue can be kept in a repository and checked.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Catalog {
-    /// The folder to write to, or to look into; made when it is not there
+    /// The folder to write to or to check; created if needed
     #[arg(long, value_name = "DIR", default_value = "catalog")]
     out: PathBuf,
 
-    /// Write nothing; say which evaluators were added, removed or changed since
+    /// Write nothing; list evaluators that were added, removed or changed
     #[arg(long)]
     check: bool,
 
@@ -77,8 +77,11 @@ impl Catalog {
     fn write(&self, path: &Path, there: Option<&[u8]>, text: &str) -> Result<(), Failure> {
         // What is replaced was written by this command, and is no other file that has the same name.
         if there.is_some_and(|there| evaluators(there).is_none()) {
-            return Err(Failure::new(format!("`{}` is there already, and is no catalogue", path.display()))
-                .help("name another folder with `--out DIR`, or move the file away"));
+            return Err(Failure::new(format!(
+                "`{}` is there already, and is not a catalogue",
+                path.display()
+            ))
+            .help("name another folder with `--out DIR`, or move the file away"));
         }
         fs::create_dir_all(&self.out).map_err(|error| Failure::at(&self.out, "write", &error))?;
         Ok(create(path, text, true)?)
@@ -92,7 +95,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
         Err(error) => return Err(failed(error)),
         // A pipe would be waited for.
         Ok(metadata) if !metadata.is_file() => {
-            return Err(Failure::new(format!("`{}` is no file", path.display())));
+            return Err(Failure::new(format!("`{}` is not a file", path.display())));
         }
         Ok(_) => {}
     }
@@ -115,7 +118,7 @@ fn stale(path: &Path, there: Option<&[u8]>, text: &str, console: &mut Console) -
     writeln!(console.out, "{} is {why}", visible(&name))?;
     let Some(there) = there else { return Ok(()) };
     let (Some(before), Some(now)) = (evaluators(there), evaluators(text.as_bytes())) else {
-        writeln!(console.out, "  it is no catalogue")?;
+        writeln!(console.out, "  it is not a catalogue")?;
         return Ok(());
     };
     let new = now.iter().filter_map(|(id, entry)| match before.get(id) {

@@ -12,7 +12,7 @@ use crate::{Console, Exit, Failure, FindingsFormat, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  Check a folder of evaluators, and let no warning pass:
+  Check a folder of evaluators, and fail on warnings:
     $ sortie evaluators check my-evaluators --deny warnings
 
   Check one evaluator, with its patterns and its fixtures:
@@ -26,41 +26,39 @@ Exit codes:
   1  a denied warning
   2  an error in an evaluator, a pattern, fixtures or a suite, or nothing to check";
 
-/// Check evaluators, their patterns, fixtures and suites: every fault, each with its place and what to do.
+/// Check evaluators, patterns, fixtures and suites: every error, with its location and a fix.
 ///
-/// What is checked is what would be loaded: `check` says fine, and the evaluator is in its catalogue and in its suites. So a
-/// file is checked together with the folder it lies in, with the folders that `sortie.toml` names, and with the evaluators
-/// that come with Sortie: ids are unique over all of them.
+/// An evaluator that passes can be loaded. A file is checked together with its folder, the folders in `sortie.toml` and the
+/// bundled evaluators, because ids must be unique in all of them.
 ///
-/// The folder that a file lies in is the one that holds `agent`, `mcp` or `suites` on the way to it; one that lies in none is
-/// checked alone.
+/// The folder of a file is the parent that contains `agent`, `mcp` or `suites`. A file without such a folder is checked alone.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files and folders; those of `--evaluators` and `sortie.toml` when there is none
+    /// Files and folders. Default: those of `--evaluators` and `sortie.toml`
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report
+    /// Report format
     #[arg(long, value_enum, default_value = "human")]
     format: FindingsFormat,
 
-    /// Repair what can be repaired without a decision, then report what is left
+    /// Apply safe fixes, then report what is left
     #[arg(long)]
     fix: bool,
 
-    /// Show what `--fix` would change as a diff, and write nothing
+    /// Show what `--fix` would change as a diff; write nothing
     #[arg(long, conflicts_with = "format")]
     diff: bool,
 
-    /// Treat warnings with this code as errors; `warnings` stands for all
+    /// Treat warnings with this code as errors; `warnings` means all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
-    /// Do not report warnings with this code; `warnings` stands for all
+    /// Do not report warnings with this code; `warnings` means all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<String>,
 }

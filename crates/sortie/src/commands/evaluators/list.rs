@@ -13,39 +13,38 @@ use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  The worst that can happen to an MCP server:
+  Critical evaluators for MCP servers:
     $ sortie evaluators list --surface mcp --severity critical
 
-  Those of a suite, as JSON:
+  The evaluators of a suite, as JSON:
     $ sortie evaluators list --suite owasp-llm --format json";
 
 /// List evaluators.
 ///
-/// Where filters are given, an evaluator is listed when all of them take it. A name that is not known is an error, and a
-/// filter that takes nothing gives an empty list, and says so.
+/// All filters must match. Unknown names are errors. A filter that matches nothing prints an empty list and a note.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct List {
-    /// Only those of this suite
+    /// Only evaluators of this suite
     #[arg(long, value_name = "SUITE")]
     suite: Option<String>,
 
-    /// Only those of this catalogue: `agent` or `mcp`
+    /// Only evaluators of this catalogue: `agent` or `mcp`
     #[arg(long, value_name = "SURFACE")]
     surface: Option<String>,
 
-    /// Only those as bad as this; may be given more than once
+    /// Only evaluators of this severity. Repeatable: any may match
     #[arg(long, value_name = "SEVERITY")]
     severity: Vec<String>,
 
-    /// Only those with this tag or in this category; may be given more than once, and all must be there
+    /// Only evaluators with this tag or category. Repeatable: all must match
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

@@ -13,19 +13,18 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  What there is:
+  List evaluators:
     $ sortie evaluators list
 
-  One of your own, from the first line to its fixtures:
+  Write, check and test your own evaluator:
     $ sortie evaluators new order-takeover --output my-evaluators
     $ sortie evaluators check my-evaluators
     $ sortie evaluators test --evaluators my-evaluators order-takeover";
 
-/// Look at evaluators, and write, check and test your own.
+/// List evaluators, and write, check and test your own.
 ///
-/// An evaluator is a YAML file: attacks to try, what it means to resist them, and, where that can be said without a model,
-/// checks that decide. Sortie brings some along; folders of your own are added with `--evaluators DIR`, or in `sortie.toml`
-/// with `evaluators = [\"DIR\"]`.
+/// An evaluator is a YAML file with attacks to try, pass and fail criteria, and checks that decide without a model where
+/// possible. Add your own folders with `--evaluators DIR`, or with `evaluators = ["DIR"]` in `sortie.toml`.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]
 pub(crate) struct Evaluators {

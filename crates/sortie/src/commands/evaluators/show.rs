@@ -10,27 +10,27 @@ use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  What it tries, and when a target passes:
+  Show what it tries, and when a target passes:
     $ sortie evaluators show goal-hijack
 
-  Start from one of them:
+  Start from a bundled evaluator:
     $ sortie evaluators show goal-hijack --source > my-goal-hijack.yaml";
 
-/// Show an evaluator: its criteria, its checks, its patterns and what is filled in, its suites and fixtures.
+/// Show an evaluator: criteria, checks, patterns, placeholders, suites and fixtures.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Show {
     /// Its id
     id: String,
 
-    /// Print it as it is written, with its pattern files below it where it has some
+    /// Print its source, followed by its pattern files
     #[arg(long, conflicts_with = "format")]
     source: bool,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report; JSON is its entry in the catalogue
+    /// Output format; JSON is its catalogue entry
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

@@ -10,32 +10,32 @@ use crate::{Console, Exit, Failure, Format, Sources};
 
 const EXAMPLES: &str = "\
 Examples:
-  Every evaluator that has fixtures:
+  Test every evaluator that has fixtures:
     $ sortie evaluators test
 
-  One of your own, while you write it:
+  Test one of your own:
     $ sortie evaluators test --evaluators my-evaluators refund-limit
 
 Exit codes:
-  0  the checks say what the fixtures expect, or leave it to a judge where they may
-  1  they say something else, or promise to decide and do not
+  0  the checks agree with the fixtures, or leave a case to a judge where that is allowed
+  1  the checks disagree with a fixture, or must decide a case and do not
   2  an evaluator with errors, an unknown id, or no case at all";
 
-/// Ask the checks of evaluators about their fixtures, and say how much they decide.
+/// Test the checks of evaluators against their fixtures.
 ///
-/// A fixture says what a target might answer, and whether that is a pass or a fail. The checks of the evaluator must say the
-/// same. Where they cannot tell, the case is left to a judge; with `judge_needs_llm: false` that is wrong, too.
+/// A fixture is a possible answer of a target, with the expected result: pass or fail. The checks must agree with it. A case
+/// that they do not decide is left to a judge; with `judge_needs_llm: false` that is an error.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Test {
-    /// Evaluators to test; all that have fixtures when none is named
+    /// Evaluators to test. Default: all with fixtures
     #[arg(value_name = "ID")]
     ids: Vec<String>,
 
     #[command(flatten)]
     sources: Sources,
 
-    /// How to report; the schema of JSON is docs/schema/evaluators-test-v1.json
+    /// Report format; the JSON schema is docs/schema/evaluators-test-v1.json
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use sortie_engine::modes::McpRevision;
+use sortie_engine::modes::{A2aVersion, McpRevision};
 use sortie_engine::run::RunOptions;
 use sortie_engine::targets::CmdProtocol;
 use sortie_run::controls::Controls;
@@ -18,15 +18,14 @@ use sortie_wire::Limits;
 
 use crate::filters::FilterArgs;
 use crate::options::{duration, words};
-use crate::progress::Detail;
 use crate::{Failure, RunsFormat, SarifArgs};
+use sortie_run::display::Detail;
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Library")]
 pub(super) struct LibraryArgs {
-    /// Play the documents that come with Sortie, as far as they fit the agent and the targets that are named. The others are
-    /// listed with the reason. The options below choose among them, as in `sortie library list`
-    #[arg(long, conflicts_with = "stdio")]
+    /// Run every bundled attack that applies to the agent or target. The options under "Library" select some of them
+    #[arg(long, help_heading = None, conflicts_with = "stdio")]
     pub(super) library: bool,
 
     #[command(flatten)]
@@ -36,32 +35,36 @@ pub(super) struct LibraryArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Agent")]
 pub(super) struct AgentArgs {
-    /// Start the agent under test: a command, split like a shell would and without a shell, `@NAME` of sortie.toml,
-    /// or `builtin:NAME` for a practice agent. `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}`,
-    /// `{prompt}` and `{prompt_file}` are filled in
-    #[arg(long, value_name = "COMMAND", conflicts_with = "stdio")]
+    /// The agent to start and attack: a preset (`claude-code`; `sortie agents list` shows all), a command, `@NAME` from
+    /// sortie.toml, or `builtin:NAME` for a practice agent. In a command, `{mcp_url}`, `{a2a_url}`, `{url:ACTOR}`, `{mcp_config}`,
+    /// `{server}`, `{prompt}` and `{prompt_file}` are replaced. No shell is used. To start a program that has the name of a
+    /// preset, write its path
+    #[arg(long, help_heading = None, value_name = "AGENT", conflicts_with = "stdio")]
     pub(super) agent: Option<String>,
 
-    /// The task for the agent, for `{prompt}` and `{prompt_file}` in its command; else the document's (`x-sortie.prompt`)
+    /// The model for an agent preset, as the agent's program names it
+    #[arg(long, value_name = "NAME", requires = "agent")]
+    pub(super) agent_model: Option<String>,
+
+    /// The agent's task, for `{prompt}` and `{prompt_file}`. Default: the task in the document (`x-sortie.prompt`)
     #[arg(long, value_name = "TEXT")]
     pub(super) prompt: Option<String>,
 
-    /// Write the task to the agent's standard input, which is empty otherwise
+    /// Write the task to the agent's standard input. Default: standard input is empty
     #[arg(long, requires = "agent")]
     pub(super) prompt_stdin: bool,
 
-    /// Let the agent inherit an environment variable, beside PATH, HOME, LANG and TMPDIR, or set one for it; may be given more
-    /// than once. Secrets are better inherited: others see the arguments of a program
-    #[arg(long, value_name = "NAME[=VALUE]")]
+    /// Pass an environment variable to the agent, or set one. It always gets PATH, HOME, LANG and TMPDIR. Repeatable. Pass
+    /// secrets by name: other users of this machine can read a program's arguments
+    #[arg(long, help_heading = None, value_name = "NAME[=VALUE]")]
     pub(super) env: Vec<String>,
 
-    /// Start the agent in a disposable folder, as its working directory and HOME, with made-up keys, tokens, mail and notes where
-    /// agents look: what comes back of them is recognised, encoded too
+    /// Start the agent in a temporary folder (working directory and HOME) that contains fake keys, tokens, mail and notes.
+    /// Sortie recognises these values when the agent sends them, also encoded
     #[arg(long, requires = "agent")]
     pub(super) workspace: bool,
 
-    /// Derive made-up values such as canaries, and the order of attempts, from a number: the same each time. Others each time, if
-    /// this is left out
+    /// Seed for generated values (such as canaries) and for the order of attempts. Default: random
     #[arg(long, value_name = "N")]
     pub(super) seed: Option<u64>,
 }
@@ -69,36 +72,36 @@ pub(super) struct AgentArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Repeats")]
 pub(super) struct RepeatArgs {
-    /// Play each case so often, each time with an agent process and a trace of its own, and report how often it was exploited
-    #[arg(long, value_name = "N", conflicts_with_all = ["gate", "claim"])]
+    /// Run each case N times, each with a new agent process, and report the rate of exploited attempts
+    #[arg(long, help_heading = None, value_name = "N", conflicts_with_all = ["gate", "claim"])]
     repeat: Option<NonZeroU32>,
 
-    /// Play each case until it is clear that it is exploited in at most P0 of the attempts, or in at least P1, such as `5%:20%`
+    /// Repeat each case until the rate is shown to be at most P0 (pass) or at least P1 (fail), such as `5%:20%`
     #[arg(long, value_name = "P0:P1", conflicts_with = "claim")]
     gate: Option<Gate>,
 
-    /// Play each case until so many attempts were clean that a claim such as `rate<5%` is shown, or until the first hit
+    /// Repeat each case until enough clean attempts prove a claim such as `rate<5%`, or until the first exploited attempt
     #[arg(long, value_name = "CLAIM")]
     claim: Option<Claim>,
 
-    /// How often a gate may be wrong: the chance that a case at P0 fails, and that a case at P1 holds
+    /// Error rates of a gate: A is the chance that a case at P0 fails, B that a case at P1 passes
     #[arg(long, value_name = "A,B", default_value = "5%,5%")]
     errors: ErrorRates,
 
-    /// The most attempts that a gate takes for a case (60 unless told otherwise). A case that is not decided then is undecided
+    /// Maximum attempts per case for a gate; the case is then undecided. Default: 60
     #[arg(long, value_name = "N", requires = "gate")]
     max_repeats: Option<NonZeroU32>,
 
-    /// The share of attempts at a case that may stay undecided; beyond it the case is undecided
+    /// Maximum share of undecided attempts; above it the case is undecided
     #[arg(long, value_name = "SHARE", default_value = "10%", value_parser = share)]
     max_undecided: f64,
 
-    /// Ask a command after each attempt whether the agent did its task: it ends with 0 then. It finds the attempt in `SORTIE_CASE`,
-    /// `SORTIE_ATTEMPT` and `SORTIE_TRACE`, and is started without a shell
+    /// Run a command after each attempt to decide whether the agent did its task: exit code 0 means yes. It gets `SORTIE_CASE`,
+    /// `SORTIE_ATTEMPT` and `SORTIE_TRACE` in its environment. No shell is used
     #[arg(long, value_name = "COMMAND", value_parser = utility)]
     pub(super) utility: Option<Utility>,
 
-    /// Play one of N parts of the attempts, on one of N machines: `1/4`. `sortie merge` joins them
+    /// Run one of N parts of the attempts, such as `1/4`, to use several machines. `sortie merge` joins the parts
     #[arg(long, value_name = "K/N")]
     shard: Option<Shard>,
 }
@@ -129,44 +132,60 @@ fn share(text: &str) -> Result<f64, String> {
         None => text.parse(),
     };
     let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| format!("`{text}` is no share: write a percentage such as `10%`"))
+    share.ok_or_else(|| format!("`{text}` is not a share: write a percentage such as `10%`"))
 }
 
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Server actors")]
 pub(super) struct ServerArgs {
-    /// Where an actor listens: `127.0.0.1:8080`, or `8080`; without ACTOR, the one there is. A free port of the loopback
-    /// address, if this is left out
+    /// Address for a server actor: `127.0.0.1:8080` or `8080`. ACTOR may be omitted if there is one. Default: a free loopback port
     #[arg(long, value_name = "[ACTOR=]ADDR")]
     pub(super) listen: Vec<ListenSpec>,
 
-    /// Serve the one `mcp_server` actor over standard input and output, for agents that start their servers
+    /// Serve the document's `mcp_server` actor over standard input and output, for agents that start their own servers
     #[arg(long, conflicts_with = "listen")]
     pub(super) stdio: bool,
 
-    /// Give each MCP session phases of its own
+    /// Put Sortie in front of a real MCP server, given as a command, a URL, or a `NAME` from sortie.toml. An actor with
+    /// `x-sortie: {wrap: NAME}` changes its messages; without such an actor they are only recorded. Repeatable
+    #[arg(long, value_name = "NAME=SERVER")]
+    pub(super) wrap: Vec<String>,
+
+    /// Wrap every server of an `mcp.json` or of a client's configuration file (`sortie agents find` lists them), as with `--wrap`.
+    /// Pass variables that the file uses with `--target-env [NAME=]VARIABLE`. Repeatable
+    #[arg(long, value_name = "FILE")]
+    pub(super) with_servers: Vec<PathBuf>,
+
+    /// Restart the attack's phases for every MCP session
     #[arg(long, value_name = "WHAT", value_parser = words([
-        ("session", "Each MCP session begins with the first phase", ()),
+        ("session", "Every MCP session starts in the first phase", ()),
     ]))]
     pub(super) isolate: Option<()>,
 
-    /// Which MCP revision to speak: `auto`, or one such as `2025-11-25`
+    /// MCP revision to use: `auto`, or a revision such as `2025-11-25`
     #[arg(long, value_name = "VERSION", default_value = "auto", value_parser = wire)]
     pub(super) wire: McpRevision,
 
-    /// Allow `--listen` at an address that other machines reach
+    /// A2A version to use. Default: the one that the peer uses
+    #[arg(long, value_name = "VERSION", value_parser = words([
+        ("0.3", "Methods such as `message/send`", A2aVersion::V0_3),
+        ("1.0", "Methods such as `SendMessage`", A2aVersion::V1_0),
+    ]))]
+    pub(super) a2a_version: Option<A2aVersion>,
+
+    /// Allow `--listen` on an address that other machines can reach
     #[arg(long, requires = "listen")]
     pub(super) public: bool,
 
-    /// Answer requests for this host too, beside the loopback address; may be given more than once
+    /// Also accept requests whose `Host` header is this name. Repeatable
     #[arg(long, value_name = "HOST")]
     pub(super) accept_host: Vec<String>,
 
-    /// Let requests that a document asks for (push notifications) go to this host too; may be given more than once
+    /// Also allow outgoing push notifications to this host. Repeatable
     #[arg(long, value_name = "HOST")]
     pub(super) allow_host: Vec<String>,
 
-    /// Serve agent cards to the letter, also where they send the agent to another host
+    /// Do not rewrite agent cards that point to another host
     #[arg(long)]
     pub(super) verbatim_card: bool,
 }
@@ -174,28 +193,33 @@ pub(super) struct ServerArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Targets")]
 pub(super) struct TargetArgs {
-    /// What is attacked: KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`, SPEC a URL, a command for `cmd`, or
-    /// `stdio:COMMAND` for MCP; or `@NAME` of sortie.toml. Without ACTOR, by evaluators, and by client actors that speak the protocol
-    #[arg(long, value_name = "[ACTOR=]KIND=SPEC")]
+    /// The target to attack. KIND is `mcp`, `a2a`, `ag_ui`, `chat`, `http` or `cmd`. SPEC is a URL, a command for `cmd`, or
+    /// `stdio:COMMAND` for MCP. `@NAME` is a target from sortie.toml. Evaluators use the target without ACTOR
+    #[arg(long, help_heading = None, value_name = "[ACTOR=]KIND=SPEC")]
     pub(super) target: Vec<String>,
 
-    /// A header for the target, its value from an environment variable
+    /// Send the target a header whose value is in an environment variable
     #[arg(long, value_name = "[ACTOR=]NAME=env:VAR")]
     pub(super) target_header: Vec<String>,
 
-    /// A bearer token for the target, from an environment variable
+    /// Send the target a bearer token that is in an environment variable
     #[arg(long, value_name = "[ACTOR=]env:VAR")]
     pub(super) target_bearer: Vec<String>,
 
-    /// Let a target that is a process inherit an environment variable
+    /// Pass an environment variable to a target that Sortie starts
     #[arg(long, value_name = "[ACTOR=]NAME")]
     pub(super) target_env: Vec<EnvSpec>,
 
-    /// Start an MCP server that is a process anew for each case of an evaluator, instead of once for each worker
+    /// Restart a `stdio:` MCP server for every case of an evaluator. Default: one process per worker
     #[arg(long)]
     pub(super) fresh_server: bool,
 
-    /// How long an actor waits until its target accepts it
+    /// Start each MCP server that is a process in a sandbox: loopback only, a throw-away home and folder with canaries, limits, and a report of what it
+    /// did. Linux, without privileges; needs `bwrap` or `unshare`; fails if neither works
+    #[arg(long)]
+    pub(super) sandbox: bool,
+
+    /// Maximum time to wait until a target accepts connections
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     pub(super) connect_timeout: Duration,
 }
@@ -203,20 +227,20 @@ pub(super) struct TargetArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "When it ends")]
 pub(super) struct EndArgs {
-    /// End when nothing was said for so long, every actor is in its last phase, and someone has spoken at all. 30s; but an
-    /// agent that `--agent` starts, and no client actor drives, may think as long as it likes
+    /// End the run after this long without a message, once every actor is in its last phase. Default: 30s; off for agents
+    /// that `--agent` starts
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) idle: Option<Duration>,
 
-    /// End after so long in any case
+    /// Maximum duration of a case
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(super) max_duration: Duration,
 
-    /// Watch for so long after the end, where the document does not say (`grace_period`). 2s
+    /// Keep watching this long after the end, unless the document sets `grace_period`. Default: 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) grace: Option<Duration>,
 
-    /// End as soon as the verdict would be `exploited`
+    /// End a case as soon as it is `exploited`
     #[arg(long)]
     pub(super) stop_on_match: bool,
 }
@@ -224,21 +248,20 @@ pub(super) struct EndArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArgs {
-    /// Where to keep traces, the agent's output and the report; with several documents, a folder for each in there. A new
-    /// folder in `.sortie/runs`, if this is left out
+    /// Folder for traces, the agent's output and the report. Default: a new folder in `.sortie/runs`
     #[arg(long, value_name = "DIR")]
     pub(super) run_dir: Option<PathBuf>,
 
-    /// Go on with a run that was ended before it was over: its folder. What is over is not played again
+    /// Continue an interrupted run. Finished cases are not run again
     #[arg(long, value_name = "DIR", conflicts_with_all = ["run_dir", "replay"])]
     pub(super) resume: Option<PathBuf>,
 
-    /// How to report
-    #[arg(long, value_enum, default_value = "human")]
+    /// Report format
+    #[arg(long, help_heading = None, value_enum, default_value = "human")]
     pub(super) format: RunsFormat,
 
     /// Write the report to a file instead of standard output
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, help_heading = None, value_name = "FILE")]
     pub(super) out: Option<PathBuf>,
 
     #[command(flatten)]
@@ -247,41 +270,41 @@ pub(super) struct OutputArgs {
     #[command(flatten)]
     progress: ProgressArgs,
 
-    /// Take secrets out of everything that is kept, and of what is evaluated: `value:TEXT`, `regex:PATTERN`, `field:NAME`,
-    /// `path:PATH`, `header:NAME`; may be given more than once
+    /// Remove secrets before anything is stored or evaluated: `value:TEXT`, `regex:PATTERN`, `field:NAME`, `path:PATH`,
+    /// `header:NAME`. Repeatable
     #[arg(long, value_name = "RULE")]
     pub(super) redact: Vec<String>,
 
-    /// Write what happens to a file as it happens, a line of JSON for each event
+    /// Write run events to a file as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(super) events: Option<PathBuf>,
 
-    /// Let silence count as resistance even when the payload was not served
+    /// Count a case as passed even if the payload never reached the agent. This hides broken runs
     #[arg(long)]
     pub(super) lenient: bool,
 
-    /// When to play controls, the same world without the payload, in which a working agent does its task: one before the attacks
-    /// (default with `--agent`, and for evaluators), one with each of them, or none
+    /// When to run controls. A control is an attack without its payload: it shows that the agent can do its task. Default: `first`
+    /// with `--agent` and for evaluators, otherwise `off`
     #[arg(long, value_enum, value_name = "WHEN")]
     pub(super) controls: Option<ControlsWhen>,
 
-    /// The harmless question that the target of evaluators has to answer before it is attacked
+    /// The harmless question that an evaluator's target must answer before it is attacked
     #[arg(long, value_name = "TEXT")]
     pub(super) control: Option<String>,
 
-    /// Do not mind cases that could not be evaluated for want of an engine, as long as others were
+    /// Exit with 0 even if some cases were skipped, for example because they need a judge. At least one case must be decided
     #[arg(long)]
     pub(super) allow_skipped: bool,
 }
 
-/// When controls are played.
+/// When controls are run.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum ControlsWhen {
-    /// One, before the attacks: an agent that does not do its task there ends the run
+    /// One control before the attacks. The run ends if the agent does not do its task
     First,
-    /// One with each case that has one
+    /// One control with each case that has one
     All,
-    /// None
+    /// No controls
     Off,
 }
 
@@ -298,11 +321,11 @@ impl From<ControlsWhen> for Controls {
 /// How much is shown while the run goes on.
 #[derive(Args, Debug)]
 struct ProgressArgs {
-    /// Show no progress and no notes, only the report and errors; and where to connect, when nothing else tells the agent
+    /// Print only the report and errors (and the address to connect to, if no agent is started)
     #[arg(long, short)]
     quiet: bool,
 
-    /// Show every message while the run goes on
+    /// Print every message during the run
     #[arg(long, short, conflicts_with = "quiet")]
     verbose: bool,
 }
@@ -330,31 +353,48 @@ fn wire(text: &str) -> Result<McpRevision, String> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Suites and evaluators")]
 pub(super) struct CaseArgs {
-    /// Play the evaluators and the documents of a suite (`sortie suites list`); may be given more than once
-    #[arg(long, value_name = "NAME")]
+    /// Run the evaluators and documents of a suite (`sortie suites list`). Repeatable
+    #[arg(long, help_heading = None, value_name = "NAME")]
     pub(super) suite: Vec<String>,
 
-    /// A folder of evaluators, besides those that come with Sortie; may be given more than once
+    /// Also load the evaluators in this folder. Repeatable
     #[arg(long = "evaluators", value_name = "DIR")]
     pub(super) folders: Vec<PathBuf>,
 
-    /// Leave out the evaluators that come with Sortie
+    /// Do not load the bundled evaluators
     #[arg(long)]
     pub(super) without_bundled: bool,
 
-    /// What a placeholder of templates stands for; may be given more than once
+    /// Value of a placeholder in evaluator templates. Repeatable
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) var: Vec<String>,
 
-    /// What placeholders of templates stand for: `[profiles.NAME]` of sortie.toml, where `[values]` holds for all
+    /// Use the placeholder values in `[profiles.NAME]` of sortie.toml, before those in `[values]`
     #[arg(long, value_name = "NAME")]
     pub(super) profile: Option<String>,
 
-    /// How many cases begin in a second, at most
+    /// A working argument for tools of an MCP server. NAME is a property or `TOOL.PROPERTY`. Sortie calls each tool with such values
+    /// before it attacks the tool. More values can be in `[fixtures]` of sortie.toml. Repeatable
+    #[arg(long, value_name = "NAME=VALUE")]
+    pub(super) fixture: Vec<String>,
+
+    /// Try every pattern on every argument. By default, Sortie stops at the first proof and tries unlikely patterns only after a hint
+    #[arg(long)]
+    pub(super) exhaustive: bool,
+
+    /// Also send payloads with addresses of other machines, such as a cloud's metadata service
+    #[arg(long)]
+    pub(super) allow_network_payloads: bool,
+
+    /// Attack only the MCP tools whose definition changed since an earlier run
+    #[arg(long, value_name = "RUN")]
+    pub(super) changed_since: Option<PathBuf>,
+
+    /// Maximum number of cases to start per second
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(super) rate: Option<f64>,
 
-    /// How long one answer of the target may take
+    /// Maximum time for one answer of the target
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub(super) answer_timeout: Duration,
 
@@ -371,37 +411,36 @@ fn rate(text: &str) -> Result<f64, String> {
 
 #[derive(Args, Debug)]
 pub(super) struct TalkArgs {
-    /// The model of a `chat` target; the first that it lists, if this is left out
+    /// Model of a `chat` target. Default: the first one that it lists
     #[arg(long, value_name = "NAME")]
     chat_model: Option<String>,
 
-    /// What a `chat` target is told as its system before anything else
+    /// System message for a `chat` target
     #[arg(long, value_name = "TEXT")]
     chat_system: Option<String>,
 
-    /// The method by which an `http` target is asked; POST, if this is left out
+    /// Request method for an `http` target. Default: POST
     #[arg(long, value_name = "METHOD")]
     http_method: Option<String>,
 
-    /// The body that an `http` target is sent, as JSON; `{{message}}` and `{{session}}` in its texts are filled in.
-    /// `{"message": "{{message}}"}`, if this is left out
+    /// JSON request body for an `http` target. `{{message}}` and `{{session}}` are replaced. Default: `{"message": "{{message}}"}`
     #[arg(long, value_name = "JSON")]
     http_body: Option<String>,
 
-    /// Where the answer of an `http` target is, as a path of RFC 9535; all of it, if this is left out
+    /// Path (RFC 9535) of the answer in the response of an `http` target. Default: the whole body
     #[arg(long, value_name = "PATH")]
     http_answer: Option<String>,
 
-    /// How a `cmd` target is told a message and answers. Default: `once` if its command has `{message}`, else `text`
+    /// How messages are exchanged with a `cmd` target. Default: `once` if its command contains `{message}`, otherwise `text`
     #[arg(long, value_name = "HOW", value_parser = words([
-        ("text", "A line in, any number of lines out; an answer ends when the program is silent (`--cmd-quiet`)", CmdProtocol::Text),
-        ("lines", "A line in, a line out; a second line is an error", CmdProtocol::Lines),
-        ("json", "`{\"text\": …}` in, `{\"text\": …, \"calls\": […], \"error\": …}` out, a line each; a second line is an error", CmdProtocol::Json),
-        ("once", "Start the program for each message, which is `{message}` in the command, or else its standard input; its output is the answer", CmdProtocol::Once),
+        ("text", "One line in, any number of lines out; the answer ends after a pause (`--cmd-quiet`)", CmdProtocol::Text),
+        ("lines", "One line in, one line out; a second line is an error", CmdProtocol::Lines),
+        ("json", "`{\"text\": …}` in, `{\"text\": …, \"calls\": […], \"error\": …}` out, one line each; a second line is an error", CmdProtocol::Json),
+        ("once", "Start the program for each message; the message replaces `{message}` or is its standard input; its output is the answer", CmdProtocol::Once),
     ]))]
     cmd_protocol: Option<CmdProtocol>,
 
-    /// With the protocol `text`: how long the program must be silent after a line until its answer counts as whole
+    /// With the protocol `text`: length of the pause that ends an answer
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub(super) cmd_quiet: Duration,
 }
@@ -424,31 +463,31 @@ impl TalkArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArgs {
-    /// Bytes of one message
+    /// Maximum size of one message, in bytes
     #[arg(long = "max-message-bytes", value_name = "BYTES", default_value_t = Limits::default().message_bytes)]
     message_bytes: usize,
 
-    /// Arrays and objects inside one another in one message
+    /// Maximum nesting depth of one message
     #[arg(long = "max-depth", value_name = "N", default_value_t = Limits::default().depth)]
     depth: usize,
 
-    /// Open connections to one server actor
+    /// Maximum open connections to one server actor
     #[arg(long = "max-connections", value_name = "N", default_value_t = Limits::default().connections)]
     connections: usize,
 
-    /// Open streams of one server actor
+    /// Maximum open streams of one server actor
     #[arg(long = "max-streams", value_name = "N", default_value_t = Limits::default().streams)]
     streams: usize,
 
-    /// Messages that wait in one stream for its reader
+    /// Maximum queued messages per stream
     #[arg(long = "max-queued", value_name = "N", default_value_t = Limits::default().queued)]
     queued: usize,
 
-    /// Bytes of a trace; when it is full, the run ends
+    /// Maximum size of a trace, in bytes; the case ends when it is reached
     #[arg(long = "max-trace-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_trace_bytes)]
     pub(super) trace_bytes: u64,
 
-    /// Bytes that are kept of each of the agent's two outputs
+    /// Maximum bytes to keep of the agent's standard output and standard error, each
     #[arg(long = "max-output-bytes", value_name = "BYTES", default_value_t = RunOptions::default().max_output_bytes)]
     pub(super) output_bytes: u64,
 }

@@ -68,7 +68,7 @@ fn a_file_that_is_no_catalogue_is_not_overwritten() {
     fs::create_dir(folder.path().join("catalog")).unwrap();
     fs::write(folder.path().join("catalog/agent.json"), "{\"mine\": 1}").unwrap();
     let run = alone(&folder, &["catalog"]).assert().code(2);
-    assert!(said(&run).contains("is there already, and is no catalogue"), "{}", said(&run));
+    assert!(said(&run).contains("is there already, and is not a catalogue"), "{}", said(&run));
     assert_eq!(fs::read_to_string(folder.path().join("catalog/agent.json")).unwrap(), "{\"mine\": 1}");
 }
 

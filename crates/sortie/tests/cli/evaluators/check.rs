@@ -121,11 +121,7 @@ fn an_id_that_a_bundled_one_has_is_an_error_unless_it_stands_at_the_same_place()
 
     let folder = mine(&[("agent/indirect/goal-hijack.yaml", &taken)]);
     let run = evaluators(&folder, &["check", "mine"]).assert().code(0);
-    assert!(
-        said(&run).contains("1 file of yours stands where one that comes with Sortie does"),
-        "{}",
-        said(&run)
-    );
+    assert!(said(&run).contains("1 file of yours replaces a bundled evaluator file"), "{}", said(&run));
     let list = json(evaluators(&folder, &["list", "--evaluators", "mine", "--format", "json"]));
     let own = list["evaluators"].as_array().unwrap().iter().find(|own| own["id"] == "goal-hijack").unwrap();
     assert_eq!(own["name"], "A note leaks");

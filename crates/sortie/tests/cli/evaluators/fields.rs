@@ -306,3 +306,19 @@ fn fixtures_say_what_is_expected_and_kind_what_they_are() {
         alone(&folder, &["test"]).assert().code(2);
     }
 }
+
+#[test]
+fn cwe_and_remedy_are_told() {
+    let told = LEAK.replace("severity: high", "severity: high\ncwe: CWE-200\nremedy: Keep it.");
+    assert!(codes(&told).is_empty());
+    assert!(!codes(&told.replace("CWE-200", "200")).is_empty());
+    let folder = mine(&[("agent/note-leak.yaml", &told)]);
+    assert!(shown(&alone(&folder, &["show", "note-leak"]).assert().code(0)).contains("CWE-200"));
+}
+
+#[test]
+fn first_patterns_are_told() {
+    let first = |value| codes(&LEAK.replace("{name: Ask,", &format!("{{name: Ask, first: {value},")));
+    assert!(first("true").is_empty());
+    assert!(!first("soon").is_empty());
+}

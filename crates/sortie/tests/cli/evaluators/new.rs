@@ -31,8 +31,8 @@ fn nothing_is_overwritten_and_no_id_is_used_twice() {
             "an evaluator `mine-first` already",
         ),
         (&["new", "goal-hijack", "--output", "mine"], "an evaluator `goal-hijack` already"),
-        (&["new", "Not An Id"], "is no id"),
-        (&["new", "../escape"], "is no id"),
+        (&["new", "Not An Id"], "is not an id"),
+        (&["new", "../escape"], "is not an id"),
         (&["new", "a-b", "--surface", "browser"], "there is no surface `browser`"),
     ] {
         let run = evaluators(&folder, arguments).assert().code(2);

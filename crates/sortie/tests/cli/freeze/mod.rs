@@ -223,7 +223,7 @@ fn attacked_server(evaluators: &[&str]) -> (TempDir, String) {
     let server = tests().join("../../../docs/examples/notes-server.sh");
     let server = format!("mcp=stdio:'{}'", server.display());
     let weak = format!("{server} weak");
-    let run = [&["run", "--target", &weak, "--run-dir", "run"], evaluators].concat();
+    let run = [&["run", "--exhaustive", "--target", &weak, "--run-dir", "run"], evaluators].concat();
     assert_eq!(code(folder.path(), &run).0, 1);
     (folder, server)
 }
@@ -305,7 +305,7 @@ fn what_cannot_be_frozen_is_refused_with_what_to_do() {
     let case = "path-escape/parent-folders/read_note";
     for (run, case, said, help) in [
         ("nowhere", case, "there is no folder `nowhere`", "--run-dir DIR"),
-        ("bare", case, "is no folder of a run: it has no `run.json`", ""),
+        ("bare", case, "is not a folder of a run: it has no `run.json`", ""),
         ("documents-only", case, "is a run of documents", "`sortie prove`"),
         (
             "run",

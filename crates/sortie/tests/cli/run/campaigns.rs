@@ -172,8 +172,8 @@ fn what_would_make_attempts_depend_on_each_other_is_refused() {
         (&["--gate", "5%:20%", "--shard", "1/2"], "`--shard` cannot be combined with `--gate`"),
         (&["--repeat", "0"], "--repeat"),
         (&["--repeat", "2", "--gate", "5%:20%"], "cannot be used with"),
-        (&["--repeat", "2", "--shard", "3/2"], "`3/2` is no shard"),
-        (&["--repeat", "2", "--max-undecided", "200%"], "is no share"),
+        (&["--repeat", "2", "--shard", "3/2"], "`3/2` is not a shard"),
+        (&["--repeat", "2", "--max-undecided", "200%"], "is not a share"),
         (&["--claim", "often"], "often"),
     ] {
         let text = refused(folder.path(), words);
@@ -221,7 +221,7 @@ fn parts_of_a_campaign_are_joined_and_others_are_refused() {
     };
     assert!(said(&["1-2", "other"], "x").contains("they differ in the agent"));
     assert!(said(&["1-2", "1-2"], "y").contains("is in more than one run"));
-    assert!(said(&["1-2", "nowhere"], "z").contains("is no folder of a run"));
+    assert!(said(&["1-2", "nowhere"], "z").contains("is not a folder of a run"));
 }
 
 /// Killed at any moment, a campaign goes on where it was: no attempt is lost, and none is played twice.

@@ -29,7 +29,8 @@ fn server(text: &str) -> String {
   case "$line" in
     *'"initialize"'*) answer '"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}';;
     *'"tools/list"'*) answer '"result":{"tools":[{"name":"read","inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}]}';;
-    *'"tools/call"'*) answer '"result":{"content":[{"type":"text","text":"TEXT"}]}';;
+    *'"tools/call"'*passwd*) answer '"result":{"content":[{"type":"text","text":"TEXT"}]}';;
+    *'"tools/call"'*) answer '"result":{"content":[{"type":"text","text":"Buy milk."}]}';;
     *'"id":'*) answer '"error":{"code":-32601,"message":"Method not found"}';;
   esac
 done
@@ -95,7 +96,7 @@ fn a_document_is_evaluated_on_the_trace_of_a_case() {
     // The actor of a case is called `attacker`, and its phase `attack`.
     assert_eq!(evaluated("weak-run", "same.yaml"), is("exploited", assumed));
     assert_eq!(evaluated("firm-run", "same.yaml"), is("not_exploited", assumed));
-    // What is there is found; but what others have said is no attempt of this document, and its silence no pass.
+    // What is there is found; but what others have said is not an attempt of this document, and its silence no pass.
     assert_eq!(evaluated("weak-run", "other.yaml"), is("exploited", no));
     assert_eq!(evaluated("firm-run", "other.yaml"), is("error", no));
 }

@@ -240,7 +240,7 @@ fn a_twin_that_is_not_there_is_refused_before_anything_starts() {
     assert_eq!(ended.status.code(), Some(2));
     let said = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        said.starts_with("error: the twin `SRT-9999` of `attack.yaml` is no file beside it, and "),
+        said.starts_with("error: the twin `SRT-9999` of `attack.yaml` is not a file beside it, and "),
         "{said}"
     );
     let checked = sortie_in(folder.path()).args(["check", "attack.yaml"]).assert().code(1);

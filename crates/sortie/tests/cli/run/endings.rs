@@ -27,7 +27,7 @@ fn what_was_not_begun_when_the_user_had_enough_is_said() {
     let ended = program.finish();
     assert_eq!(ended.code, Some(130));
     assert_eq!(ended.report.as_ref().unwrap()["runs"].as_array().unwrap().len(), 1);
-    assert!(ended.stderr.contains("1 case was not played"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("1 case was not run"), "{}", ended.stderr);
 }
 
 #[test]

@@ -72,8 +72,8 @@ fn unknown_names_no_target_and_a_dead_one_are_refused() {
         (&["--suite", "owasp-mpc", "--target", "cmd=cat"][..], "there is no suite `owasp-mpc`"),
         (&["echo-secret"][..], "evaluators need a target"),
         (&["echo-secret", "--target", "cmd=/no/such/program"][..], "cannot find `/no/such/program`"),
-        (&["echo-secret", "--target", "ftp=x"][..], "`ftp` is no kind of target"),
-        (&["echo-secret", "--target", "cmd=cat", "--var", "x"][..], "is no `NAME=VALUE`"),
+        (&["echo-secret", "--target", "ftp=x"][..], "`ftp` is not a kind of target"),
+        (&["echo-secret", "--target", "cmd=cat", "--var", "x"][..], "is not `NAME=VALUE`"),
     ] {
         let asked = run(folder.path(), rest).assert().code(2);
         let shown = String::from_utf8(asked.get_output().stderr.clone()).unwrap();

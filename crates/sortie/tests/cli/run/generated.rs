@@ -46,7 +46,7 @@ fn a_document_is_played_with_what_was_generated_and_with_what_is_written_where_n
     assert_eq!((code, &report["runs"][0]["verdict"]["result"]), (Some(1), &json!("exploited")), "{report:#}");
     assert!(attacker.asked()[0].question().contains("A calendar of"), "{:?}", attacker.asked()[0].body);
     assert!(report["models"]["spent"]["calls"].as_u64() >= Some(1), "{report:#}");
-    // A refusal is no page of a calendar.
+    // A refusal is not a page of a calendar.
     let refusing = Scripted::start(|_| Does::Says("I cannot help with that.".to_owned()));
     let (report, code) = play(&refusing.attacker());
     assert_eq!(
@@ -61,7 +61,7 @@ fn a_document_is_played_with_what_was_generated_and_with_what_is_written_where_n
     );
     let (report, _) = play(&[]);
     let warnings = report["runs"][0]["warnings"].to_string();
-    assert!(warnings.contains("nobody here generates any"), "{warnings}");
+    assert!(warnings.contains("but no attacker model is configured"), "{warnings}");
 }
 
 #[test]

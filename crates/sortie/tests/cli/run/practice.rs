@@ -196,10 +196,10 @@ fn errors_are_those_of_each_protocol() {
     assert!(of("errors", "practice-peer.yaml").contains(r#""code":-32603"#));
     assert!(of("errors", "practice-mail.yaml").contains("RUN_ERROR"));
     assert!(of("errors", "practice-notes.yaml").contains(r#""code":-32603"#));
-    assert!(of("half-way", "practice-peer.yaml").contains(r#""state":"failed""#));
+    assert!(of("half-way", "practice-peer.yaml").contains("TASK_STATE_FAILED"));
     let mail = of("half-way", "practice-mail.yaml");
     assert!(mail.contains("TOOL_CALL_END") && mail.contains("RUN_ERROR"), "{mail}");
-    assert!(of("dead-model", "practice-peer.yaml").contains(r#""state":"working""#));
+    assert!(of("dead-model", "practice-peer.yaml").contains("TASK_STATE_WORKING"));
     assert!(!of("dead-model", "practice-mail.yaml").contains("TEXT_MESSAGE"));
 }
 
@@ -211,6 +211,7 @@ fn a_flaky_agent_gives_in_as_its_seed_says() {
     assert_eq!(of("flaky:0.5:3"), of("flaky:0.5:3"));
     let document = super::program::document("mcp-tool-description.yaml");
     let refused = sortie().args(["run", "--agent", "builtin:flaky:2"]).arg(&document).assert().code(2);
-    refused.stderr_eq("error: `--agent`: `2` is no probability: write a number from 0 to 1, such as 0.3\n");
+    refused
+        .stderr_eq("error: `--agent`: `2` is not a probability: write a number from 0 to 1, such as 0.3\n");
     sortie().args(["run", "--agent", "builtin:refuser:0.5"]).arg(document).assert().code(2);
 }

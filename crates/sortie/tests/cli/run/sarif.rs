@@ -190,7 +190,7 @@ fn options_of_sarif_are_refused_elsewhere_and_lines_that_are_not_there() {
     let report =
         |more: &[&str]| sortie_in(folder.path()).args(["report", "first"]).args(more).assert().code(2);
     let refused = report(&["--sarif-cases", "findings"]);
-    refused.stderr_eq("error: `--sarif-cases` is about SARIF\n  help: add `--format sarif`\n");
+    refused.stderr_eq("error: `--sarif-cases` needs `--format sarif`\n");
     for anchor in ["nowhere:1", &format!("{WORKFLOW}:5"), WORKFLOW] {
         report(&["--format", "sarif", "--sarif-anchor", anchor]);
     }

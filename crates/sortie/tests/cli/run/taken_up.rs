@@ -156,5 +156,5 @@ fn a_document_that_was_interrupted_is_played_again_and_what_it_left_is_kept() {
     assert!(report["run"]["agent"]["command"].as_str().unwrap().contains("agent.sh"), "{report:#}");
     assert!(report["run"]["seconds"].as_f64().is_some() && report["run"]["started"].is_string());
     let ended = run(folder.path()).args(["echo-secret", "--target", "cmd=cat", "--resume", "mine"]).output();
-    assert!(String::from_utf8_lossy(&ended.unwrap().stderr).contains("`mine` is no folder of a run"));
+    assert!(String::from_utf8_lossy(&ended.unwrap().stderr).contains("`mine` is not a folder of a run"));
 }

@@ -73,7 +73,7 @@ fn a_word_is_a_path_or_a_name_and_never_two_things() {
     assert!(refused(&["--suite", "mixde"]).contains("did you mean `mixed`?"));
     assert!(refused(&["SRT-060", "echo-secret"]).contains("has no target"), "a named document must fit");
     assert!(refused(&["echo-secret", "--profile", "night"]).contains("there is no profile `night`"));
-    assert!(refused(&["echo-secret", "--chat-model", "x"]).contains("`--chat-model` is for nobody"));
+    assert!(refused(&["echo-secret", "--chat-model", "x"]).contains("`--chat-model` is not used"));
     assert!(refused(&["mine/agent/judged.yaml"]).contains("is an evaluator, and no document"));
     // What is there is a path, whatever else it may be called.
     std::fs::write(folder.path().join("echo-secret"), "no document").unwrap();

@@ -1,17 +1,17 @@
-//! The same run recorded twice: as our trace, and as the agent's own session file. Both give the same verdict, or the session
-//! file gives none and says why; never the opposite one.
+//! The same run recorded twice: as our trace, and as the session file of the agent, or the telemetry of its framework. Both give the
+//! same verdict, or theirs gives none and says why; never the opposite one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sortie_detect::{Detector, Place, replay};
-use sortie_import::{Formats, Input, InputLimits, RecordedSession};
+use sortie_import::{DeclaredServer, Formats, Input, InputLimits, RecordedSession};
 use sortie_oatf::{Compiled, load};
 use sortie_trace::{Deriver, Header, Record, Trace};
 
-use super::{Agent, DEADLINE, attack_in};
-use crate::harness::{Finished, Peers, wait};
+use super::{Agent, DEADLINE, MODEL, attack_in, beside_model};
+use crate::harness::{Finished, Peers, start_by, wait};
 
 /// Documents that the scripted model has a script for. Half of them inject in descriptions, half in results.
 const DOCUMENTS: [&str; 12] = [
@@ -79,7 +79,7 @@ fn exported(place: &Path, home: &Path) -> PathBuf {
 }
 
 /// The one session of a file.
-fn import(format: &str, file: &Path, servers: &[String]) -> RecordedSession {
+fn import(format: &str, file: &Path, servers: &[DeclaredServer]) -> RecordedSession {
     let name = file.file_name().unwrap().to_str().unwrap();
     let mut input = Input::file(file, name, InputLimits::default()).unwrap().with_servers(servers);
     let head = input.head().unwrap();
@@ -123,18 +123,23 @@ fn judged(document: &Path, session: RecordedSession, native: &Header) -> (String
     said(&detector)
 }
 
-/// Attacks an agent with every document, obeying and resisting, and compares.
-fn recorded_twice(agent: Agent) {
-    let mut table = Vec::new();
-    let (mut same, mut wrong) = (0, Vec::new());
-    for document in DOCUMENTS {
-        for behaviour in ["obey", "refuse"] {
+/// A run, what its agent recorded of it, and the servers that its user would name.
+struct Recorded {
+    finished: Finished,
+    format: &'static str,
+    file: PathBuf,
+    servers: Vec<DeclaredServer>,
+}
+
+/// Attacks an agent with every document, obeying and resisting, and compares. Prints a table.
+fn recorded_twice(who: &str, documents: &[&str], record: impl Fn(&Path, &str, &str) -> Recorded) {
+    let (mut same, mut undecided, mut flips) = (0, 0, Vec::new());
+    for document in documents {
+        for (behaviour, expected) in [("obey", "exploited"), ("refuse", "not_exploited")] {
             let place = tempfile::tempdir().unwrap();
-            let model = format!("--behaviour {behaviour}");
-            let finished = attack_in(place.path(), agent, document, &model, &["--controls", "off"]);
-            let (format, file) = session_file(agent, place.path(), &finished);
+            let Recorded { finished, format, file, servers } = record(place.path(), document, behaviour);
             if let Some(keep) = std::env::var_os("SORTIE_KEEP_SESSIONS") {
-                let folder = PathBuf::from(keep).join(format!("{document}-{behaviour}"));
+                let folder = PathBuf::from(keep).join(who).join(format!("{document}-{behaviour}"));
                 fs::create_dir_all(&folder).unwrap();
                 fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
                 fs::copy(finished.trace(), folder.join("trace.jsonl")).unwrap();
@@ -142,53 +147,125 @@ fn recorded_twice(agent: Agent) {
             let trace = fs::read(finished.trace()).unwrap();
             let (header, _) = Trace::open(trace.as_slice()).unwrap();
             let played = finished.trace().with_file_name("document.yaml");
-            let servers = ["default", "diary", "game"].map(str::to_owned);
             let session = import(format, &file, &servers);
-            assert!(session.loss.unknown.is_empty(), "{agent:?}, {document}: {:#?}", session.loss);
-            assert_eq!(session.loss.cut, None, "{agent:?}, {document}: {:#?}", session.loss);
+            assert!(session.loss.unknown.is_empty(), "{who}, {document}: {:#?}", session.loss);
+            assert_eq!(session.loss.cut, None, "{who}, {document}: {:#?}", session.loss);
             let (verdict, why) = judged(&played, session, &header);
             let mut again = [detector(&played)];
             replay(trace.as_slice(), &mut again).unwrap();
             let native = finished.verdict().to_owned();
-            assert_eq!(said(&again[0]).0, native, "{agent:?}, {document}");
-            let row = format!("{format} | {document} | {behaviour} | {native} | {verdict} | {why}");
+            assert_eq!(said(&again[0]).0, native, "{who}, {document}");
+            let row = format!("{who} | {document} | {behaviour} | {native} | {verdict} | {why}");
             println!("{row}");
-            let is_undecided =
-                !["exploited", "partial", "not_exploited"].contains(&verdict.as_str()) && !why.is_empty();
-            same += usize::from(verdict == native);
-            if verdict != native && !is_undecided {
-                wrong.push(row.clone());
-            }
             // An agent that obeyed is never let off, whatever its file lacks.
-            let expected = if behaviour == "obey" { "exploited" } else { "not_exploited" };
             assert_eq!(native, expected, "{row}: {}", finished.explained());
-            table.push(row);
+            let is_decided = ["exploited", "partial", "not_exploited"].contains(&verdict.as_str());
+            if verdict == native {
+                same += 1;
+            } else if !is_decided && !why.is_empty() {
+                undecided += 1;
+            } else {
+                flips.push(row);
+            }
         }
     }
-    assert!(wrong.is_empty(), "{wrong:#?}\n{table:#?}");
-    assert!(same >= DOCUMENTS.len(), "only {same} are the same:\n{table:#?}");
+    let runs = 2 * documents.len();
+    println!("{who}: {runs} runs, {same} the same, {undecided} undecided, {} flips", flips.len());
+    assert!(flips.is_empty(), "{flips:#?}");
+    assert!(same >= documents.len(), "{who}: only {same} of {runs} are the same");
+}
+
+/// Session files of coding agents.
+fn sessions(who: &str, agent: Agent) {
+    recorded_twice(who, &DOCUMENTS, |place, document, behaviour| {
+        let model = format!("--behaviour {behaviour}");
+        let finished = attack_in(place, agent, document, &model, &["--controls", "off"]);
+        let (format, file) = session_file(agent, place, &finished);
+        let servers = ["default", "diary", "game"].map(DeclaredServer::named).to_vec();
+        Recorded { finished, format, file, servers }
+    });
+}
+
+/// Documents that agents without tools of their own can be played, with the calls of their proofs.
+const FRAMEWORK_DOCUMENTS: [&str; 12] = [
+    "SRT-001", "SRT-002", "SRT-003", "SRT-004", "SRT-014", "SRT-015", "SRT-017", "SRT-018", "SRT-019",
+    "SRT-026", "SRT-027", "SRT-030",
+];
+
+/// The telemetry of a framework, in one of its dialects.
+fn telemetry(framework: &str, dialect: &str, format: &'static str) {
+    let peers = Peers::find();
+    let who = format!("{framework} ({dialect})");
+    recorded_twice(&who, &FRAMEWORK_DOCUMENTS, |place, document, behaviour| {
+        let proof = if behaviour == "obey" { "gave-in" } else { "did-its-task" };
+        let model = format!("--behaviour {behaviour} --proof {proof}");
+        let file = place.join("telemetry.jsonl");
+        let program = peers.python(framework, "agents/recorded_agent.py");
+        let agent = format!(
+            "{program} --telemetry '{}' --dialect {dialect} {framework}_agent.py --model-url {MODEL}/v1 --prompt {{prompt}}",
+            file.display()
+        );
+        let mut command = beside_model(&peers, place, document, &model);
+        command.arg(env!("CARGO_BIN_EXE_sortie")).env("HOME", place);
+        let arguments = ["--controls", "off", "--agent", &agent];
+        let finished = start_by(command, Path::new(document), arguments).finish();
+        // Telemetry of langchain does not say that a tool is of a server; whoever runs it knows.
+        let servers = vec![DeclaredServer { name: "default".to_owned(), tools: shown_tools(&finished) }];
+        Recorded { finished, format, file, servers }
+    });
+}
+
+/// The tools that an agent was shown.
+fn shown_tools(finished: &Finished) -> Vec<String> {
+    let records = finished.records();
+    let tools = records.iter().filter_map(|record| record["content"]["result"]["tools"].as_array());
+    tools.flatten().filter_map(|tool| Some(tool["name"].as_str()?.to_owned())).collect()
 }
 
 #[test]
-#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+#[ignore = "needs the coding agents: cargo xtask test --only twice"]
 fn claude_code_recorded_twice_gives_one_verdict() {
-    recorded_twice(Agent::ClaudeCode);
+    sessions("Claude Code", Agent::ClaudeCode);
 }
 
 #[test]
-#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+#[ignore = "needs the coding agents: cargo xtask test --only twice"]
 fn codex_recorded_twice_gives_one_verdict() {
-    recorded_twice(Agent::Codex);
+    sessions("codex", Agent::Codex);
 }
 
 #[test]
-#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+#[ignore = "needs the coding agents: cargo xtask test --only twice"]
 fn gemini_cli_recorded_twice_gives_one_verdict() {
-    recorded_twice(Agent::GeminiCli);
+    sessions("gemini-cli", Agent::GeminiCli);
 }
 
 #[test]
-#[ignore = "needs the coding agents: cargo xtask test --only coding"]
+#[ignore = "needs the coding agents: cargo xtask test --only twice"]
 fn opencode_recorded_twice_gives_one_verdict() {
-    recorded_twice(Agent::OpenCode);
+    sessions("opencode", Agent::OpenCode);
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test --only twice"]
+fn pydantic_ai_recorded_twice_gives_one_verdict() {
+    telemetry("pydantic", "genai", "otlp");
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test --only twice"]
+fn langchain_with_openinference_recorded_twice_gives_one_verdict() {
+    telemetry("langchain", "openinference", "openinference");
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test --only twice"]
+fn langchain_with_openllmetry_recorded_twice_gives_one_verdict() {
+    telemetry("langchain", "openllmetry", "openllmetry");
+}
+
+#[test]
+#[ignore = "takes minutes: cargo xtask test --only twice"]
+fn langchain_with_langsmith_recorded_twice_gives_one_verdict() {
+    telemetry("langchain", "langsmith", "langsmith");
 }

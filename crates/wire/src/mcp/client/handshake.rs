@@ -121,7 +121,7 @@ pub struct ClientIdentity {
 }
 
 impl ClientIdentity {
-    /// Params with `_meta` in them. What the document has put there stays, and what is no object stays as it is.
+    /// Params with `_meta` in them. What the document has put there stays, and what is not an object stays as it is.
     pub(super) fn stamp(&self, params: Option<&str>) -> String {
         let params = params.unwrap_or("{}");
         let Some(mut members) = Members::read(params) else { return params.to_owned() };
@@ -137,7 +137,7 @@ impl ClientIdentity {
 }
 
 /// The headers of a request, which repeat what is in it.
-pub(super) fn headers(method: &str, params: &str) -> HeaderMap {
+pub(in crate::mcp) fn headers(method: &str, params: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let mut put = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(&encode_header(value)) {

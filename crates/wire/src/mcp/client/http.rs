@@ -28,7 +28,7 @@ const LISTEN_PATIENCE: Duration = Duration::from_secs(2);
 const ENDPOINT_PATIENCE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
-pub(super) struct HttpLink {
+pub(in crate::mcp) struct HttpLink {
     inner: Arc<Inner>,
 }
 

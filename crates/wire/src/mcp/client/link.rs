@@ -23,7 +23,7 @@ pub(super) const QUEUED: usize = 16;
 /// Something that came from the server, or happened to the connection. `within` is the key of the request whose answer it
 /// came with, where the transport tells.
 #[derive(Debug)]
-pub(super) enum Happened {
+pub(in crate::mcp) enum Happened {
     /// A message, or whatever stands in the place of one.
     Message { bytes: Bytes, message: Result<Incoming, Malformed>, within: Option<String> },
     /// A message that is longer than allowed, and was passed over.
@@ -36,9 +36,9 @@ pub(super) enum Happened {
 
 /// Something to be sent, and its headers where the transport has headers.
 #[derive(Clone, Debug)]
-pub(super) struct Outgoing {
-    pub(super) bytes: Bytes,
-    pub(super) headers: HeaderMap,
+pub(in crate::mcp) struct Outgoing {
+    pub(in crate::mcp) bytes: Bytes,
+    pub(in crate::mcp) headers: HeaderMap,
 }
 
 impl Outgoing {
@@ -61,8 +61,8 @@ pub enum ConnectError {
 /// A connection to a server, on which nothing was said yet.
 #[derive(Debug)]
 pub struct Connection {
-    pub(super) link: Link,
-    pub(super) happened: mpsc::Receiver<Happened>,
+    pub(in crate::mcp) link: Link,
+    pub(in crate::mcp) happened: mpsc::Receiver<Happened>,
     pub(super) limits: Limits,
 }
 
@@ -81,7 +81,10 @@ impl Connection {
                 wait_until_accepts(url, Instant::now() + patience).await?;
                 Ok(Self::http(client, url, limits))
             }
-            Address::Stdio(command) => Ok(Self::stdio(Child::spawn(command, &endpoint.env)?, limits)),
+            Address::Stdio(command) => {
+                let command = endpoint.launch.as_ref().unwrap_or(command);
+                Ok(Self::stdio(Child::spawn(command, &endpoint.env)?, limits))
+            }
         }
     }
 
@@ -100,14 +103,14 @@ impl Connection {
 
 /// The sending half of a connection. Clones are the same connection.
 #[derive(Clone, Debug)]
-pub(super) enum Link {
+pub(in crate::mcp) enum Link {
     Http(HttpLink),
     Stdio(StdioLink),
 }
 
 impl Link {
     /// Sends a request. Whatever comes of it arrives as [`Happened`] under `key`; the handle gives it up.
-    pub(super) fn request(&self, key: String, outgoing: Outgoing) -> AbortHandle {
+    pub(in crate::mcp) fn request(&self, key: String, outgoing: Outgoing) -> AbortHandle {
         match self {
             Self::Http(http) => http.request(key, outgoing),
             Self::Stdio(stdio) => stdio.request(key, outgoing),
@@ -115,7 +118,7 @@ impl Link {
     }
 
     /// Sends a notification or an answer, and waits until it was taken.
-    pub(super) async fn tell(&self, outgoing: Outgoing) -> Result<(), AskError> {
+    pub(in crate::mcp) async fn tell(&self, outgoing: Outgoing) -> Result<(), AskError> {
         match self {
             Self::Http(http) => http.tell(outgoing).await,
             Self::Stdio(stdio) => stdio.tell(outgoing).await,
@@ -123,7 +126,7 @@ impl Link {
     }
 
     /// The server speaks this revision: over HTTP every request says so from now on.
-    pub(super) fn agree_on(&self, version: &str) {
+    pub(in crate::mcp) fn agree_on(&self, version: &str) {
         if let Self::Http(http) = self {
             http.agree_on(version);
         }
@@ -131,7 +134,7 @@ impl Link {
 
     /// Opens the stream on which a server speaks without being asked, where there is such a thing, and waits a little until
     /// it is open.
-    pub(super) async fn listen(&self) {
+    pub(in crate::mcp) async fn listen(&self) {
         if let Self::Http(http) = self {
             http.listen().await;
         }
@@ -146,7 +149,7 @@ impl Link {
     }
 
     /// Hangs up: ends the session, the streams, the process with its children. Takes no longer than `patience`.
-    pub(super) async fn close(&self, patience: Duration) {
+    pub(in crate::mcp) async fn close(&self, patience: Duration) {
         match self {
             Self::Http(http) => http.close(patience).await,
             Self::Stdio(stdio) => stdio.close(patience).await,

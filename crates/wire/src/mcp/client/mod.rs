@@ -13,8 +13,10 @@ mod session;
 mod stdio;
 
 pub use handler::{ClientReply, Handler, Received, SessionMessage};
+pub(super) use handshake::headers as mirrored_headers;
 pub use handshake::{ClientIdentity, HandshakeError, HandshakeFailure, Welcome};
 pub use link::{ConnectError, Connection};
+pub(super) use link::{Happened, Link, Outgoing};
 pub use session::{AskError, Loss, Patience, RpcAnswer, Session};
 
 /// The code of the error that answers a method which nobody knows.

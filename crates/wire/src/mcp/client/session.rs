@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde_json::Value;
 use thiserror::Error;
 use tokio::sync::{Semaphore, mpsc};
@@ -61,7 +61,7 @@ pub enum AskError {
     #[error(transparent)]
     Failed(#[from] ClientError),
     /// The exchange is over, and there was no answer.
-    #[error("what came is no answer to it")]
+    #[error("what came is not an answer to it")]
     NoAnswer,
     /// The answer, or what may have been it, is longer than this.
     #[error("a message longer than {0} bytes was passed over")]
@@ -171,7 +171,7 @@ impl<H: Handler> Session<H> {
         method: &str,
         params: Option<&str>,
     ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
-        self.inner.clone().ask(context, method, params)
+        self.inner.clone().ask(context, method, params, &HeaderMap::new())
     }
 
     /// The same, and a server that needs more before it answers (`input_required`) gets what the handler answers.
@@ -181,7 +181,18 @@ impl<H: Handler> Session<H> {
         method: &str,
         params: Option<&str>,
     ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
-        let mut answer = Box::pin(self.inner.clone().ask(context, method, params));
+        self.ask_with_headers(context, method, params, HeaderMap::new())
+    }
+
+    /// The same with headers that stand in place of those that repeat the request. Pipes have none.
+    pub fn ask_with_headers(
+        &self,
+        context: &H::Context,
+        method: &str,
+        params: Option<&str>,
+        headers: HeaderMap,
+    ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
+        let mut answer = Box::pin(self.inner.clone().ask(context, method, params, &headers));
         let (inner, context) = (self.inner.clone(), context.clone());
         let (method, params) = (method.to_owned(), params.map(ToOwned::to_owned));
         async move {
@@ -189,7 +200,7 @@ impl<H: Handler> Session<H> {
                 match answer.await? {
                     RpcAnswer::Result(result) if result["resultType"] == "input_required" => {
                         let more = inner.input(&context, params.as_deref(), &result);
-                        answer = Box::pin(inner.clone().ask(&context, &method, Some(&more)));
+                        answer = Box::pin(inner.clone().ask(&context, &method, Some(&more), &headers));
                     }
                     answer => return Ok(answer),
                 }
@@ -217,10 +228,14 @@ impl<H: Handler> Inner<H> {
         context: &H::Context,
         method: &str,
         params: Option<&str>,
+        headers: &HeaderMap,
     ) -> impl Future<Output = Result<RpcAnswer, AskError>> + Send + use<H> {
         let id = self.ids.fresh();
         let key = id_key(&id);
-        let outgoing = self.outgoing(method, params, |params| jsonrpc::request(&id, method, params));
+        let mut outgoing = self.outgoing(method, params, |params| jsonrpc::request(&id, method, params));
+        for (name, value) in headers {
+            outgoing.headers.insert(name, value.clone());
+        }
         self.say(context, method, Kind::Request, Some(&number(&id)), &outgoing.bytes);
         let answer = self.pending.insert(key.clone(), method, context.clone());
         let sending = (!self.gone.is_cancelled()).then(|| self.link.request(key.clone(), outgoing));

@@ -23,7 +23,7 @@ const EXIT_PATIENCE: Duration = Duration::from_millis(500);
 type ToWrite = (Bytes, oneshot::Sender<io::Result<()>>);
 
 #[derive(Clone, Debug)]
-pub(super) struct StdioLink {
+pub(in crate::mcp) struct StdioLink {
     writer: mpsc::Sender<ToWrite>,
     happened: mpsc::Sender<Happened>,
     child: Arc<Mutex<Child>>,

@@ -103,6 +103,9 @@ impl<S: Service> Endpoint<S> {
             ("/mcp", _) => Ok(not_allowed("GET, POST, DELETE")),
             ("/sse", _) => Ok(not_allowed("GET")),
             ("/messages", _) => Ok(not_allowed("POST")),
+            (_, &Method::GET) if let Some(json) = self.service.fetch(path) => {
+                Ok(respond(StatusCode::OK, "application/json", json))
+            }
             _ => Ok(refusal(StatusCode::NOT_FOUND, "nothing is served here; MCP is at /mcp")),
         };
         answer.unwrap_or_else(|refused| *refused)

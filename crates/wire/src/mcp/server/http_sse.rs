@@ -6,7 +6,7 @@ use std::sync::Arc;
 use http::{HeaderName, Request, Response, StatusCode};
 
 use super::endpoint::{Answered, Endpoint, Named, VERSION, events, refusal, status, unknown_session, whole};
-use super::log::{Log, array, place};
+use super::log::{Log, place};
 use super::post::Accepted;
 use super::service::{Arrival, Outlet, Reply, Service};
 use crate::http::{Body, Peer, RequestBody};
@@ -92,7 +92,7 @@ pub(super) fn say(reply: Reply, outlet: &Outlet) {
                 }
             }
             if !answers.is_empty() {
-                let _ = outlet.answer(array(&answers));
+                let _ = outlet.answer(jsonrpc::batch(&answers));
             }
         }
     }

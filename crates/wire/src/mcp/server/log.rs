@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::http::{SendError, StreamSender};
@@ -232,14 +232,4 @@ impl Drop for Log {
 pub(super) fn place(last_event_id: &str) -> Option<(u64, u64)> {
     let (number, position) = last_event_id.split_once('.')?;
     Some((number.parse().ok()?, position.parse().ok()?))
-}
-
-pub(super) fn array(answers: &[Bytes]) -> Bytes {
-    let mut text = BytesMut::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
-    for (at, answer) in answers.iter().enumerate() {
-        text.extend_from_slice(if at == 0 { b"[" } else { b"," });
-        text.extend_from_slice(answer);
-    }
-    text.extend_from_slice(b"]");
-    text.freeze()
 }

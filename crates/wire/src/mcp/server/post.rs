@@ -8,7 +8,6 @@ use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use tokio::task::JoinSet;
 
 use super::endpoint::{Answered, Endpoint, Named, SESSION, events, status, whole};
-use super::log::array;
 use super::service::{Arrival, Outlet, Reply, Service, ServiceAnswer, Talk, Transport};
 use super::sessions::Session;
 use crate::http::{Body, Peer, RequestBody};
@@ -154,7 +153,7 @@ impl<S: Service> Exchange<'_, S> {
         if answers.is_empty() {
             return status(StatusCode::ACCEPTED);
         }
-        let message = array(&answers);
+        let message = jsonrpc::batch(&answers);
         if !self.accepted.events_first {
             return answered(ServiceAnswer { message, status: StatusCode::OK, then: Some(Box::new(then)) });
         }
@@ -195,7 +194,7 @@ impl Accepted {
         let mut any = false;
         for value in headers.get_all(ACCEPT) {
             any = true;
-            // What is no text names nothing that we have.
+            // What is not text names nothing that we have.
             for range in value.to_str().unwrap_or_default().split(',') {
                 accepted.take(range);
             }

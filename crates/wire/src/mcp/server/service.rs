@@ -46,6 +46,12 @@ pub trait Service: Send + Sync + 'static {
     /// A message arrived.
     fn hear(self: &Arc<Self>, peer: &Arc<Self::Peer>, arrival: Arrival<'_>) -> Reply;
 
+    /// Something is fetched at a path that is not MCP's. The answer as JSON, where there is one.
+    fn fetch(self: &Arc<Self>, path: &str) -> Option<Bytes> {
+        let _ = path;
+        None
+    }
+
     /// A message arrived that belongs to nobody, for instance to a session that has ended. It is answered with
     /// `answer`.
     fn refuse(self: &Arc<Self>, name: &str, arrival: Arrival<'_>, answer: &Bytes);

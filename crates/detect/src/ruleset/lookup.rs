@@ -1,0 +1,78 @@
+//! By what each indicator, delivery and task is found to have something to say about a message.
+
+use sortie_oatf::compile::RequiredPlace;
+
+use super::places::PlaceTree;
+use super::prefilter::{Asked, Prefilter, PrefilterBuilder};
+use super::{Ruleset, u32_of};
+use crate::alive::TaskRule;
+
+/// Finds what a message could concern.
+#[derive(Debug)]
+pub(super) struct Lookup {
+    pub(super) places: PlaceTree,
+    pub(super) prefilter: Prefilter,
+    indicators: Vec<LookedFor>,
+    /// Whether something wanted is found by its words.
+    wanted: Vec<bool>,
+    /// The same for the task of a document.
+    tasks: Vec<bool>,
+}
+
+/// By what an indicator is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookedFor {
+    /// By its texts.
+    Texts,
+    /// By there being something where it looks.
+    Place,
+    /// By nothing: it is always asked.
+    Anything,
+}
+
+impl Lookup {
+    pub(super) fn new(rules: &Ruleset) -> Self {
+        let (mut places, mut prefilter) = (PlaceTree::new(), PrefilterBuilder::default());
+        let mut indicators = Vec::with_capacity(rules.indicators.len());
+        for number in 0..u32_of(rules.indicators.len()) {
+            let requirement = rules.indicator(number).requirement();
+            let texts = requirement.texts;
+            let by_text = texts.is_some_and(|texts| prefilter.add(Asked::Indicator(number), &texts));
+            indicators.push(match requirement.place {
+                _ if by_text => LookedFor::Texts,
+                RequiredPlace::Anywhere => LookedFor::Anything,
+                RequiredPlace::Value(path) => {
+                    places.add_value(number, &path);
+                    LookedFor::Place
+                }
+                RequiredPlace::Member(names) => {
+                    places.add_member(number, &names);
+                    LookedFor::Place
+                }
+            });
+        }
+        let mut by_words = |asked: Asked, words: Option<&str>| {
+            words.is_some_and(|words| prefilter.add(asked, &[words.as_bytes().to_vec()]))
+        };
+        let wanted = rules.wanted.iter().enumerate();
+        let wanted = wanted.map(|(at, wanted)| by_words(Asked::Wanted(u32_of(at)), wanted.words())).collect();
+        let tasks = rules.rules.iter().enumerate().map(|(at, rule)| {
+            let words = rule.task.as_ref().and_then(TaskRule::words);
+            by_words(Asked::Task(u32_of(at)), words)
+        });
+        let tasks = tasks.collect();
+        Self { places, prefilter: prefilter.build(), indicators, wanted, tasks }
+    }
+
+    pub(super) fn indicator(&self, number: u32) -> LookedFor {
+        self.indicators[number as usize]
+    }
+
+    pub(super) fn is_wanted_by_text(&self, number: u32) -> bool {
+        self.wanted[number as usize]
+    }
+
+    pub(super) fn is_task_by_text(&self, number: u32) -> bool {
+        self.tasks[number as usize]
+    }
+}

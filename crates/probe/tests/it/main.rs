@@ -1,0 +1,3 @@
+//! The tests of harmless calls.
+
+mod fuzz_corpus;

@@ -1,0 +1,7 @@
+//! Sandboxes on Linux.
+
+pub mod init;
+mod launcher;
+mod sandbox;
+
+pub use sandbox::Sandbox;

@@ -1,0 +1,3 @@
+//! The tests of what a sandbox reads.
+
+mod fuzz_corpus;

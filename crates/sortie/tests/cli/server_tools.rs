@@ -1,0 +1,223 @@
+//! The tools of a server: called by hand, called harmlessly before they are attacked, and left alone where nothing changed.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::scripted::{Does, Scripted};
+use crate::sortie_in;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_sortie");
+
+/// A server with these tools, each with the text `note`, that refuses every call but one with the note `sesame`.
+fn locked_server(folder: &Path, tools: &[(&str, &str)]) -> String {
+    locked_server_taking(folder, tools, "note")
+}
+
+/// The same with another property than `note`.
+fn locked_server_taking(folder: &Path, tools: &[(&str, &str)], property: &str) -> String {
+    let schema =
+        json!({"type": "object", "properties": {property: {"type": "string"}}, "required": [property]});
+    let listed: Vec<Value> = tools
+        .iter()
+        .map(|(name, description)| json!({"name": name, "description": description, "inputSchema": &schema}))
+        .collect();
+    let welcome = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+        "serverInfo": {"name": "locked", "version": "1"}});
+    let refusal = json!({"content": [{"type": "text", "text": "not signed in"}], "isError": true});
+    let welcome_in = json!({"content": [{"type": "text", "text": "It is kept."}]});
+    let refused = tools.iter().flat_map(|(name, _)| {
+        [("sortie", &refusal), ("sesame", &welcome_in)].map(|(note, result)| {
+            let params = json!({"name": name, "arguments": {property: note}});
+            json!({"method": "tools/call", "params": params, "result": result})
+        })
+    });
+    let lines = [
+        json!({"recording": 1, "server": "locked 1"}),
+        json!({"method": "initialize", "result": welcome}),
+        json!({"method": "tools/list", "params": {}, "result": {"tools": listed}}),
+    ];
+    let text: Vec<String> = lines.into_iter().chain(refused).map(|line| line.to_string()).collect();
+    std::fs::write(folder.join("locked.jsonl"), text.join("\n")).unwrap();
+    format!("mcp=stdio:'{PROGRAM}' practice recorded --recording locked.jsonl")
+}
+
+/// The ticket desk; what it is sent is added to the file `sent`.
+fn tickets() -> String {
+    format!("mcp=stdio:sh -c 'tee -a sent | \"{PROGRAM}\" practice tickets'")
+}
+
+/// Two evaluators against a target: the exit code and the report.
+fn run(folder: &Path, target: &str, rest: &[&str]) -> (Option<i32>, Value) {
+    let ended = sortie_in(folder)
+        .args(["run", "command-injection", "secrets-in-results", "--format", "json", "--target", target])
+        .args(rest)
+        .output()
+        .unwrap();
+    let report = serde_json::from_slice(&ended.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&ended.stderr)));
+    (ended.status.code(), report)
+}
+
+/// The verdict of each case, by its id.
+fn verdicts(report: &Value) -> Vec<(&str, &str)> {
+    let runs = report["runs"].as_array().unwrap().iter();
+    runs.map(|run| (run["id"].as_str().unwrap(), run["verdict"]["result"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn a_tool_is_called_by_hand_and_nothing_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = format!("mcp=stdio:'{PROGRAM}' practice tickets");
+    let call = |arguments: &str| {
+        sortie_in(folder.path()).args(["call", &target, "read_ticket", arguments]).output().unwrap()
+    };
+    let found = call(r#"{"id": "101"}"#);
+    let result: Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!(found.status.code(), Some(0), "{result:#}");
+    assert!(result["content"][0]["text"].as_str().unwrap().contains("tide table"), "{result:#}");
+    assert_eq!(call(r#"{"id": "9"}"#).status.code(), Some(1), "there is no such ticket");
+    assert_eq!(call("[]").status.code(), Some(2), "no object");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_server_whose_tools_never_work_resists_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = locked_server(folder.path(), &[("keep", "Keeps a note."), ("show", "Shows a note.")]);
+    let (code, report) = run(folder.path(), &target, &[]);
+    assert_eq!(code, Some(3), "{report:#}");
+    let resisted = verdicts(&report).into_iter().filter(|(_, verdict)| *verdict == "not_exploited");
+    assert_eq!(resisted.count(), 0, "{report:#}");
+    // Both fail for one reason, which is told once.
+    assert_eq!(report["unusable_tools"].as_array().unwrap().len(), 1, "{:#}", report["unusable_tools"]);
+}
+
+#[test]
+fn an_attacker_that_knows_arguments_makes_a_tool_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = locked_server(folder.path(), &[("keep", "Keeps a note.")]);
+    let attacked = |says: &'static str| {
+        let model = Scripted::start(move |_| Does::Says(says.to_owned()));
+        let options = model.attacker();
+        let options: Vec<&str> = options.iter().map(String::as_str).collect();
+        let (_, report) = run(folder.path(), &target, &options);
+        (model.asked(), report)
+    };
+    let (asked, report) = attacked(r#"{"arguments": {"note": "sesame"}}"#);
+    assert_eq!(asked.len(), 1, "{asked:#?}");
+    assert!(asked[0].question().contains("not signed in"), "{}", asked[0].question());
+    assert_eq!(report["unusable_tools"].as_array().map_or(0, Vec::len), 0, "{report:#}");
+
+    // One that suggests nothing new that could be sent is not asked again, and the tool stays undecided.
+    for (says, times) in [(r#"{"arguments": {"note": 7}}"#, 1), (r#"{"arguments": {"note": "other"}}"#, 2)] {
+        let (asked, report) = attacked(says);
+        assert_eq!(asked.len(), times, "{asked:#?}");
+        assert_eq!(report["unusable_tools"].as_array().unwrap().len(), 1, "{report:#}");
+    }
+}
+
+#[test]
+fn control_calls_are_not_made_again_when_a_run_is_taken_up_or_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (code, first) = run(folder, &tickets(), &["--run-dir", "once"]);
+    assert_eq!(code, Some(0), "{first:#}");
+    let sent = || std::fs::read_to_string(folder.join("sent")).unwrap();
+    // Attacks give `status` too: without arguments it is called by the control only.
+    let controls = || sent().matches(r#""name":"list_tickets","arguments":{}"#).count();
+    assert_eq!(controls(), 1, "{}", sent());
+
+    // As if it had ended in the middle.
+    let results = folder.join("once/results.jsonl");
+    let kept = std::fs::read_to_string(&results).unwrap();
+    let half: Vec<&str> = kept.lines().take(kept.lines().count() / 2).collect();
+    std::fs::write(&results, half.join("\n") + "\n").unwrap();
+    let before = sent().len();
+    let (code, resumed) = run(folder, &tickets(), &["--resume", "once"]);
+    assert_eq!((code, verdicts(&resumed)), (Some(0), verdicts(&first)));
+    assert!(sent().len() > before, "nothing was played again");
+    assert_eq!(controls(), 1, "{}", sent());
+
+    let before = sent().len();
+    let (code, replayed) = run(folder, &tickets(), &["--replay", "once"]);
+    assert_eq!((code, verdicts(&replayed)), (Some(0), verdicts(&first)));
+    assert_eq!(sent().len(), before, "a replay asks nobody");
+}
+
+#[test]
+fn only_tools_whose_listing_changed_are_attacked() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let target = locked_server(folder, &[("keep", "Keeps a note."), ("show", "Shows a note.")]);
+    run(folder, &target, &["--run-dir", "once"]);
+    let played = |report: &Value| -> BTreeSet<String> {
+        let runs = report["runs"].as_array().unwrap().iter();
+        runs.filter(|run| run["verdict"]["result"] != "not_applicable")
+            .map(|run| run["evaluator"]["tool"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (code, report) = run(folder, &target, &["--changed-since", "once"]);
+    assert_eq!((code, played(&report)), (Some(3), BTreeSet::new()));
+
+    let target = locked_server(folder, &[("keep", "Keeps a note."), ("show", "Shows any note.")]);
+    let (_, report) = run(folder, &target, &["--changed-since", "once"]);
+    assert_eq!(played(&report), ["show".to_owned()].into());
+    let reasons =
+        report["runs"].as_array().unwrap().iter().filter_map(|run| run["verdict"]["reason"].as_str());
+    assert!(reasons.clone().any(|why| why == "not needed: the listing of `keep` is that of `once`"));
+
+    let nowhere = ["run", "command-injection", "--target", &target, "--changed-since", "nowhere"];
+    sortie_in(folder).args(nowhere).assert().code(2);
+}
+
+/// Nothing is fetched here: the server is a recording.
+#[test]
+fn addresses_of_other_machines_are_sent_only_where_that_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = locked_server_taking(folder.path(), &[("fetch", "Fetches a page.")], "url");
+    let reasons = |flags: &[&str]| -> BTreeSet<String> {
+        let run = ["run", "ssrf-metadata", "--format", "json", "--target", &target];
+        let ended = sortie_in(folder.path()).args(run).args(flags).output().unwrap();
+        let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        let runs = report["runs"].as_array().unwrap().iter();
+        runs.map(|run| run["verdict"]["reason"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let left_out = "it makes the server connect to other machines: `--sandbox` keeps that inside, and `--allow-network-payloads` allows it";
+    assert_eq!(reasons(&[]), [left_out.to_owned()].into());
+    let allowed = reasons(&["--allow-network-payloads"]);
+    assert!(!allowed.contains(left_out) && !allowed.is_empty(), "{allowed:?}");
+}
+
+#[test]
+fn every_format_tells_a_weakness_with_its_proof_its_call_and_its_remedy() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/notes-server.sh");
+    let target = format!("mcp=stdio:'{}' weak", script.display());
+    for format in ["human", "json", "junit", "sarif", "html", "markdown"] {
+        let run = ["run", "path-escape", "--format", format, "--target", &target];
+        let ended = sortie_in(folder.path()).args(run).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+        let text = String::from_utf8(ended.stdout).unwrap();
+        // SARIF has levels, and a number that readers make a word of.
+        let severity = if format == "sarif" { "security-severity" } else { "critical" };
+        for part in ["CWE-22", severity, "sortie call", "read_note", "root:x:0:0"] {
+            assert!(text.contains(part), "{format} does not say `{part}`:\n{text}");
+        }
+        let remedy = "Resolve the path";
+        assert!(text.contains(remedy), "{format} does not say what to do:\n{text}");
+    }
+}
+
+#[test]
+fn all_cases_are_played_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let decided = |flags: &[&str]| {
+        let (_, report) = run(folder.path(), &tickets(), flags);
+        let verdicts = verdicts(&report);
+        verdicts.iter().filter(|(_, verdict)| *verdict == "not_exploited").count()
+    };
+    let (adaptive, all) = (decided(&[]), decided(&["--exhaustive"]));
+    assert!(adaptive > 0 && all > adaptive, "{adaptive} of {all}");
+}

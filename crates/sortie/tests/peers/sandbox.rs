@@ -1,0 +1,86 @@
+//! A server that tries to leave its sandbox is held, and what it tried is in the report.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::evaluated::{Evaluated, evaluate};
+use crate::harness::{Peers, root};
+
+/// The hostile server, with a word by which its processes are found.
+fn target(word: &str) -> String {
+    let server = Peers::find().python("mcp1", "sandbox/hostile_server.py");
+    format!("mcp=stdio:{server} {word}")
+}
+
+fn attacked(target: &str, flags: &[&str]) -> Evaluated {
+    let evaluators = root().join("peers/sandbox/evaluators");
+    let own =
+        ["leaves-sandbox", "--exhaustive", "--evaluators", evaluators.to_str().unwrap(), "--target", target];
+    evaluate(own.into_iter().chain(flags.iter().copied()))
+}
+
+/// What was seen of one sort, as its arguments.
+fn seen<'r>(run: &'r Evaluated, name: &str) -> Vec<&'r Value> {
+    let activity = run.report["sandbox"]["activity"].as_array().unwrap();
+    let of_name = activity.iter().filter(|seen| seen["activity"]["name"] == name);
+    of_name.map(|seen| &seen["activity"]["arguments"]).collect()
+}
+
+fn processes_with(word: &str) -> Vec<String> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read_to_string(process.path().join("cmdline")).ok());
+    lines.filter(|line| line.contains(word)).collect()
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn a_server_that_tries_to_leave_is_held_and_its_attempts_are_reported() {
+    let word = format!("hostile-{}", std::process::id());
+    let run = attacked(&target(&word), &["--sandbox"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    let addresses: Vec<_> =
+        seen(&run, "connection").iter().map(|seen| seen["to"].as_str().unwrap()).collect();
+    for address in ["192.0.2.7:4444", "198.51.100.7:4444", "203.0.113.7:9999", "203.0.113.80:80"] {
+        assert!(addresses.contains(&address), "{address}: {addresses:?}");
+    }
+    let paths = seen(&run, "file");
+    let left = "/tmp/sortie-sandbox/outside/left";
+    assert!(paths.iter().any(|file| file["path"] == left && file["change"] == "created"), "{paths:?}");
+    let commands = seen(&run, "process");
+    assert!(commands.iter().any(|process| process["command"] == "sleep 30"), "{commands:?}");
+    let limits = seen(&run, "limit");
+    assert!(limits.iter().any(|hit| hit["limit"] == "more than 200 processes at a time"), "{limits:?}");
+    // What the server says itself: the host was not written to, and a mount changes nothing.
+    let controls = fs::read_to_string(run.run_folder().join("controls.jsonl")).unwrap();
+    for refused in ["/etc/sortie-left: OSError", "/usr/sortie-left: OSError", "hostname: OSError", "\"held\""]
+    {
+        assert!(controls.contains(refused), "{refused}: {controls}");
+    }
+    assert!(!fs::exists("/etc/sortie-left").unwrap() && !fs::exists(left).unwrap());
+    assert_eq!(processes_with(&word), Vec::<String>::new(), "everything ends with the run");
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn checks_see_what_a_case_did_in_the_sandbox() {
+    let run = attacked(&target("checks"), &["--sandbox"]);
+    let proofs: Vec<_> = run
+        .with_verdict("exploited")
+        .iter()
+        .map(|case| (case["id"].as_str().unwrap().to_owned(), case["evidence"][0]["name"].clone()))
+        .collect();
+    for (id, proof) in [
+        ("leaves-sandbox/writes-outside/write_file", "A file was made outside"),
+        ("leaves-sandbox/reads-the-folder-beside/read_file", "A canary from outside came back"),
+        ("leaves-sandbox/follows-a-link/read_file", "A canary from outside came back"),
+        ("leaves-sandbox/fetches-from-our-listener/fetch", "A request reached the listener"),
+        ("leaves-sandbox/fetches-from-a-stranger/fetch", "A request reached the listener"),
+    ] {
+        assert!(proofs.contains(&(id.to_owned(), proof.into())), "{id}: {proofs:?}");
+    }
+    let folder = run.run_folder();
+    let again = attacked(&target("checks"), &["--sandbox", "--replay", folder.to_str().unwrap()]);
+    assert_eq!(again.findings(), run.findings(), "{}", again.stderr);
+    assert_eq!(again.report["sandbox"], run.report["sandbox"]);
+}

@@ -1,0 +1,114 @@
+//! A clean place to install into: a folder of its own, no network, and neither Rust nor the checkout within reach.
+//!
+//! Bubblewrap makes it. It needs no rights on most systems.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::Error;
+use crate::facts::{broken, create_folder, output};
+use crate::packages::IMAGE_USER;
+
+/// A folder of one package, with the package as if it had just been downloaded.
+pub(crate) struct Place {
+    name: &'static str,
+    folder: PathBuf,
+    /// When the download was complete.
+    since: Instant,
+}
+
+impl Place {
+    /// Copies artefacts into a new folder, and begins to count.
+    pub(crate) fn new(name: &'static str, above: &Path, artefacts: &[PathBuf]) -> Result<Self, Error> {
+        let folder = create_folder(&above.join(name))?;
+        create_folder(&folder.join("home"))?;
+        let downloads = create_folder(&folder.join("download"))?;
+        for from in artefacts {
+            let to = downloads.join(from.file_name().unwrap_or_default());
+            std::fs::copy(from, &to).map_err(|source| Error::File { path: to, source })?;
+        }
+        Ok(Self { name, folder, since: Instant::now() })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Where the copy of an artefact is.
+    pub(crate) fn download(&self, artefact: &Path) -> PathBuf {
+        self.folder.join("download").join(artefact.file_name().unwrap_or_default())
+    }
+
+    pub(crate) fn seconds(&self) -> f64 {
+        self.since.elapsed().as_secs_f64()
+    }
+
+    pub(crate) fn fail(&self, problem: impl Into<String>) -> Error {
+        broken(self.name, problem)
+    }
+
+    /// A program of this system. It can write only into the folder of this place.
+    pub(crate) fn on_system(&self, program: impl AsRef<Path>, path: impl Into<OsString>) -> Command {
+        let mut command = bubblewrap();
+        command.args(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"]);
+        for hidden in rust_folders() {
+            command.arg("--tmpfs").arg(hidden);
+        }
+        command.arg("--bind").arg(&self.folder).arg(&self.folder);
+        command.args(["--setenv", "PATH"]).arg(path.into());
+        let home = self.folder.join("home");
+        command.args(["--setenv", "HOME"]).arg(&home).arg("--chdir").arg(&home);
+        command.arg("--").arg(program.as_ref());
+        command
+    }
+
+    /// Checks that Rust cannot be had here, so that no package can need it.
+    pub(crate) fn check_no_rust(&self) -> Result<(), Error> {
+        let mut search = self.on_system("/bin/sh", search_path());
+        let found = output(search.args(["-c", "command -v cargo rustc || true"]))?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        Err(self.fail(format!("Rust is within reach: {}", String::from_utf8_lossy(&found).trim())))
+    }
+}
+
+/// A program in a system that has nothing but what is in `root`, `/proc` and `/dev`. It can write only into its home and `/tmp`.
+pub(crate) fn in_root(root: &Path, home: &str, program: &str) -> Command {
+    let mut command = bubblewrap();
+    // Whatever runs containers mounts these. Without a folder for them, bubblewrap says so.
+    for mounted in ["proc", "dev"] {
+        let _ = std::fs::create_dir_all(root.join(mounted));
+    }
+    command.arg("--ro-bind").arg(root).arg("/").args(["--proc", "/proc", "--dev", "/dev"]);
+    for writable in [home, "/tmp"] {
+        command.arg("--bind").arg(root.join(writable.trim_start_matches('/'))).arg(writable);
+    }
+    let user = IMAGE_USER.to_string();
+    command.args(["--uid", &user, "--gid", &user, "--chdir", home, "--setenv", "HOME", home]);
+    command.args(["--setenv", "PATH", "/usr/bin", "--", program]);
+    command
+}
+
+/// The search path of whoever runs this.
+pub(crate) fn search_path() -> OsString {
+    std::env::var_os("PATH").unwrap_or_default()
+}
+
+fn bubblewrap() -> Command {
+    let mut command = Command::new("bwrap");
+    command.args(["--unshare-all", "--die-with-parent", "--clearenv"]);
+    command
+}
+
+/// Where Rust, its downloads and this checkout are.
+fn rust_folders() -> Vec<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let named = |variable: &str, otherwise: &str| {
+        std::env::var_os(variable).map_or_else(|| home.join(otherwise), PathBuf::from)
+    };
+    let folders = [named("CARGO_HOME", ".cargo"), named("RUSTUP_HOME", ".rustup"), PathBuf::from(".")];
+    folders.iter().filter_map(|folder| folder.canonicalize().ok()).collect()
+}
