@@ -53,7 +53,7 @@ pub(crate) fn measure(quick: bool, table: &mut Table) -> Result<(), String> {
 }
 
 /// The lines of a trace, written as they are read.
-struct Traffic {
+pub(crate) struct Traffic {
     line: String,
     read: usize,
     seq: usize,
@@ -61,7 +61,7 @@ struct Traffic {
 }
 
 impl Traffic {
-    fn new(count: usize) -> Self {
+    pub(crate) fn new(count: usize) -> Self {
         let header = r#"{"record":"header","version":1,"origin":"foreign","written_by":"bench","time":"2026-01-01T00:00:00Z"}"#;
         Self { line: format!("{header}\n"), read: 0, seq: 0, count }
     }

@@ -11,6 +11,7 @@ mod inputs;
 mod limit;
 mod ours;
 mod rival;
+mod rulesets;
 mod subject;
 mod table;
 
@@ -32,12 +33,13 @@ fn main() -> ExitCode {
     let effort = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Effort::FULL,
         ["--quick"] => Effort::QUICK,
-        ["--flows", ..] => return ended(flows_only(quick)),
+        ["--flows", ..] => return ended(only(flows::measure, quick)),
+        ["--rulesets", ..] => return ended(only(rulesets::measure, quick)),
         ["--repeat", work] => return repeat(work),
         ["--hostile", input] => return hostile::answer(input),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [--quick]\n       sortie-bench --flows [--quick]\n       sortie-bench --repeat load|library"
+                "usage: cargo xtask bench [--quick]\n       sortie-bench --flows|--rulesets [--quick]\n       sortie-bench --repeat load|library"
             );
             return ExitCode::from(2);
         }
@@ -45,10 +47,10 @@ fn main() -> ExitCode {
     ended(run(effort, quick))
 }
 
-/// Only what flows cost.
-fn flows_only(quick: bool) -> Result<bool, String> {
+/// Only the rows of one part.
+fn only(measure: fn(bool, &mut Table) -> Result<(), String>, quick: bool) -> Result<bool, String> {
     let mut table = Table::default();
-    flows::measure(quick, &mut table)?;
+    measure(quick, &mut table)?;
     print!("{table}");
     Ok(table.all_bars_met())
 }
@@ -103,6 +105,7 @@ fn run(effort: Effort, quick: bool) -> Result<bool, String> {
     small(effort, &messages, &mut table)?;
     whole_library(effort, &library, &messages, &mut table)?;
     flows::measure(quick, &mut table)?;
+    rulesets::measure(quick, &mut table)?;
     hostile::measure(&mut table)?;
     if !library.official {
         table.note("SORTIE_FIXTURES is not set: these are our own documents, not those the bars were set on");

@@ -1,9 +1,10 @@
 //! `sortie-oatf` and `sortie-detect`. The only file here that knows our API; `hostile/` apart.
 
 use std::io::BufRead;
+use std::sync::Arc;
 
 use serde_json::Value;
-use sortie_detect::{Detector, Place, replay};
+use sortie_detect::{Place, Ruleset};
 use sortie_oatf::model::IndicatorResult;
 use sortie_oatf::{Compiled, CompiledIndicator, Evaluators, LoadResult};
 
@@ -13,11 +14,24 @@ pub(crate) struct Ours;
 
 /// How many indicators of a document saw a recording, and did not match.
 pub(crate) fn silent(document: &str, trace: impl BufRead) -> Result<u64, String> {
-    let document = Ours::load(document)?.document;
-    let mut detectors = [Detector::new(Compiled::new(document).map_err(|error| error.to_string())?)];
-    replay(trace, &mut detectors).map_err(|error| error.to_string())?;
-    let verdict = detectors[0].outcome(Place::default()).verdict;
-    Ok(verdict.evaluation_summary.not_matched)
+    let session = ruleset([document])?.replay(trace).map_err(|error| error.to_string())?;
+    Ok(session.outcome(0, Place::default()).verdict.evaluation_summary.not_matched)
+}
+
+/// Documents in one ruleset.
+pub(crate) fn ruleset(documents: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Arc<Ruleset>, String> {
+    let compiled = documents.into_iter().map(|document| {
+        let document = Ours::load(document.as_ref())?.document;
+        Compiled::new(document).map_err(|error| error.to_string())
+    });
+    Ok(Arc::new(Ruleset::new(compiled.collect::<Result<Vec<_>, String>>()?)))
+}
+
+/// How many indicators of a ruleset a recording matches.
+pub(crate) fn found(ruleset: &Arc<Ruleset>, trace: impl BufRead) -> Result<usize, String> {
+    let session = ruleset.replay(trace).map_err(|error| error.to_string())?;
+    let documents = 0..ruleset.documents().count();
+    Ok(documents.map(|at| session.outcome(at, Place::default()).evidence.len()).sum())
 }
 
 impl Subject for Ours {

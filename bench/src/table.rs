@@ -15,7 +15,7 @@ impl Table {
     /// How many times longer the rival takes, and how many times at least it should.
     pub(crate) fn bar(&mut self, name: &str, ratio: f64, bar: f64) {
         let verdict = if ratio >= bar { "pass" } else { "FAIL" };
-        // A ratio that is no number has not met its bar either.
+        // A ratio that is not a number has not met its bar either.
         self.failed |= verdict == "FAIL";
         self.rows.push(row(name, &format!("{ratio:.1} ×"), &format!("≥ {bar} ×"), verdict));
     }

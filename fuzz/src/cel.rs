@@ -7,7 +7,7 @@ use sortie_oatf::{CelEvaluator, DefaultCelEvaluator};
 use super::line_and_rest;
 
 /// An expression is refused with a place, or gives the same answer whenever and however it is asked, within its
-/// budget of steps. The message is the rest, or an ordinary one if that is no JSON.
+/// budget of steps. The message is the rest, or an ordinary one if that is not JSON.
 pub fn cel(data: &[u8]) {
     let Some((source, rest)) = line_and_rest(data) else { return };
     let program = match Program::compile(source) {
@@ -15,11 +15,11 @@ pub fn cel(data: &[u8]) {
         Err(error) => {
             assert!(!error.message.is_empty());
             let span = error.span.unwrap_or_default();
-            return assert!(source.get(span.clone()).is_some(), "`{source}`: {span:?} is no place in it");
+            return assert!(source.get(span.clone()).is_some(), "`{source}`: {span:?} is not a place in it");
         }
     };
     for access in program.unguarded_fields() {
-        assert!(source.get(access.span.clone()).is_some(), "`{source}`: {access:?} is no place in it");
+        assert!(source.get(access.span.clone()).is_some(), "`{source}`: {access:?} is not a place in it");
         assert!(access.path.contains('.'), "{access:?}");
     }
     let message = serde_json::from_str(rest).unwrap_or_else(

@@ -37,7 +37,7 @@ fn check(index: &FlowIndex, length: usize, decode: &[Decoding], said: &[(bool, &
     assert_eq!(index.leaving(leaving), found, "not the same twice");
     if let Some(found) = &found {
         assert!(found.length >= length);
-        assert!(leaving.get(found.range.clone()).is_some(), "{:?} is no piece of it", found.range);
+        assert!(leaving.get(found.range.clone()).is_some(), "{:?} is not a piece of it", found.range);
         let (came_in, source) = said[usize::try_from(found.origin.seq).expect("a position")];
         assert!(came_in, "it did not come in");
         assert!(found.origin.start < found.origin.end && found.origin.end <= source.len());

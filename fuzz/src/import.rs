@@ -77,7 +77,7 @@ fn told(session: RecordedSession) -> (Vec<u8>, String) {
 fn written(header: sortie_trace::Header, records: Vec<Record>) -> Vec<u8> {
     let mut writer = Writer::begin(Vec::new(), header, Redactor::default()).expect("memory");
     for mut record in records {
-        let Record::Message(message) = &record else { panic!("a record that is no message") };
+        let Record::Message(message) = &record else { panic!("a record that is not a message") };
         let time = time_of(message);
         writer.append(time, &mut record).expect("memory");
     }

@@ -28,7 +28,7 @@ pub fn paths(data: &[u8]) {
             }
         }
         Err(error) => {
-            assert!(values.is_empty(), "`{path}` is no path, and resolves");
+            assert!(values.is_empty(), "`{path}` is not a path, and resolves");
             assert!(path.is_char_boundary(error.at), "`{path}`: {error:?}");
         }
     }
@@ -57,7 +57,7 @@ fn json_path(selector: &str, message: &serde_json::Value) {
     match jsonpath::parse(selector) {
         Ok(parsed) => assert_eq!(extracted.is_some(), parsed.query(message).first().is_some()),
         Err(error) => {
-            assert_eq!(extracted, None, "`{selector}` is no JSONPath, and extracts");
+            assert_eq!(extracted, None, "`{selector}` is not a JSONPath, and extracts");
             assert!(error.at.is_none_or(|at| selector.is_char_boundary(at)), "`{selector}`: {error:?}");
         }
     }

@@ -1,6 +1,7 @@
 //! The body of the target `wire`, without libFuzzer: `crates/wire/tests/it/fuzz_corpus.rs` includes this file.
 
 use bytes::Bytes;
+use sortie_wire::a2a::{A2aVersion, Operation, complete_card, stream_items};
 use sortie_wire::ag_ui::{AgentEvent, AgentRun, RunInput, ToolResult, follow_up};
 use sortie_wire::stdio::{Line, Lines};
 use sortie_wire::{Limits, jsonrpc, sse};
@@ -17,6 +18,28 @@ pub fn wire(data: &[u8]) {
     assert_eq!(events(data, usize::from(size).max(1), &limits), whole, "events depend on the pieces");
     lines(data, &limits);
     run(&whole);
+    versions(data);
+}
+
+/// What is JSON stays JSON in the words of either version of A2A, and a card that was completed is complete.
+fn versions(data: &[u8]) {
+    let Ok(json) = std::str::from_utf8(data) else { return };
+    if serde_json::from_str::<&serde_json::value::RawValue>(json).is_err() {
+        return;
+    }
+    let is_json =
+        |text: &str| assert!(serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok(), "{text}");
+    for version in A2aVersion::ALL {
+        for operation in Operation::all() {
+            is_json(&operation.params(version, json));
+            is_json(&operation.result(version, json));
+        }
+        let card = complete_card(json, version);
+        assert_eq!(complete_card(&card, version), card);
+        for item in stream_items(json, version) {
+            is_json(&item.result);
+        }
+    }
 }
 
 /// What an agent streams can be handed back to it, as JSON, with a result for every call.
@@ -88,7 +111,7 @@ fn events(data: &[u8], size: usize, limits: &Limits) -> Vec<Result<sse::Event, s
     events
 }
 
-/// No line is longer than a message may be, and every byte that is no line break stands in one of them, in order.
+/// No line is longer than a message may be, and every byte that is not a line break stands in one of them, in order.
 fn lines(data: &[u8], limits: &Limits) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {

@@ -8,7 +8,24 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-const CALL: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forecast","arguments":{"city":"Bern"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// What is asked for.
+pub(crate) struct Call {
+    pub(crate) name: &'static str,
+    pub(crate) arguments: &'static str,
+}
+
+impl Call {
+    pub(crate) const FORECAST: Self = Self { name: "forecast", arguments: r#"{"city":"Bern"}"# };
+
+    fn request(&self) -> String {
+        let Self { name, arguments } = self;
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{arguments}}}}}"#
+        )
+    }
+}
 
 /// Open connections to one server.
 pub(crate) struct Wire {
@@ -29,12 +46,20 @@ struct Connection {
 }
 
 impl Wire {
-    pub(crate) async fn open(address: SocketAddr, count: usize) -> Result<Self, String> {
+    pub(crate) async fn open(address: SocketAddr, count: usize, call: &Call) -> Result<Self, String> {
         let mut connections = Vec::new();
         for _ in 0..count {
-            connections.push(Connection::open(address).await.map_err(|error| format!("{address}: {error}"))?);
+            connections
+                .push(Connection::open(address, call).await.map_err(|error| format!("{address}: {error}"))?);
         }
         Ok(Self { connections })
+    }
+
+    /// Asks once, and says how long the answer is, its head included.
+    pub(crate) async fn longest(&mut self) -> Result<usize, String> {
+        let connection = self.connections.first_mut().ok_or("nobody asks")?;
+        connection.ask().await.map_err(|error| error.to_string())?;
+        Ok(connection.buffer.len())
     }
 
     /// Asks so many times in all.
@@ -67,7 +92,7 @@ impl Wire {
 }
 
 impl Connection {
-    async fn open(address: SocketAddr) -> std::io::Result<Self> {
+    async fn open(address: SocketAddr, call: &Call) -> std::io::Result<Self> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
         let mut connection = Self { stream, question: question(address, "", INITIALIZE), buffer: Vec::new() };
@@ -78,12 +103,24 @@ impl Connection {
                 .then(|| format!("Mcp-Session-Id: {}\r\n", value.trim()))
         });
         let headers = format!("MCP-Protocol-Version: 2025-11-25\r\n{}", session.unwrap_or_default());
-        connection.question = question(address, &headers, CALL);
+        connection.question = question(address, &headers, INITIALIZED);
+        connection.tell().await?;
+        connection.question = question(address, &headers, &call.request());
         Ok(connection)
     }
 
     /// Asks, and reads the whole answer, which must be a result. Gives its head.
     async fn ask(&mut self) -> std::io::Result<String> {
+        let head = self.tell().await?;
+        if !head.starts_with("HTTP/1.1 200") || !self.buffer.windows(9).any(|window| window == b"\"result\":")
+        {
+            return Err(std::io::Error::other(String::from_utf8_lossy(&self.buffer).into_owned()));
+        }
+        Ok(head)
+    }
+
+    /// Sends, and reads the whole answer, whatever it is.
+    async fn tell(&mut self) -> std::io::Result<String> {
         let broken = |what: &str| std::io::Error::other(what.to_owned());
         self.stream.write_all(&self.question).await?;
         self.buffer.clear();
@@ -97,18 +134,15 @@ impl Connection {
                     let (name, value) = line.split_once(':')?;
                     name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
                 });
-                let length = length.ok_or_else(|| broken(&format!("an answer without a length: {head}")))?;
-                break (head, end + 4 + length);
+                // Without a length it is chunked.
+                break (head, length.map(|length| end + 4 + length));
             }
         };
-        while self.buffer.len() < length {
+        while length.map_or_else(|| !self.buffer.ends_with(b"0\r\n\r\n"), |length| self.buffer.len() < length)
+        {
             if self.stream.read_buf(&mut self.buffer).await? == 0 {
                 return Err(broken("the server hung up"));
             }
-        }
-        if !head.starts_with("HTTP/1.1 200") || !self.buffer.windows(9).any(|window| window == b"\"result\":")
-        {
-            return Err(broken(&String::from_utf8_lossy(&self.buffer)));
         }
         Ok(head)
     }

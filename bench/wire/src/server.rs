@@ -30,6 +30,25 @@ impl Server {
         Self::start(command).await
     }
 
+    /// `sortie wrap` before a server.
+    pub(crate) async fn wrap(program: &Path, folder: &Path, server: SocketAddr) -> Result<Self, String> {
+        let run = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?.keep();
+        let mut command = Command::new(program);
+        command.args(["wrap", "--upstream", &format!("http://{server}/mcp")]).arg("--run-dir").arg(run);
+        command.arg("--listen");
+        Self::start(command).await
+    }
+
+    /// The reference server that shows everything, from the pinned peers.
+    pub(crate) async fn everything(peers: &Path) -> Result<Self, String> {
+        let bin = peers.join("npm/node_modules/.bin");
+        let address = free().map_err(|error| error.to_string())?;
+        let mut command = Command::new(bin.join("node"));
+        command.arg(bin.join("mcp-server-everything")).arg("streamableHttp");
+        command.env("PORT", address.port().to_string());
+        Self::start_at(command, address).await
+    }
+
     /// A bare handler: reads JSON, answers JSON.
     pub(crate) async fn bare() -> Result<Self, String> {
         let mut command = Command::new(std::env::current_exe().map_err(|error| error.to_string())?);
@@ -41,6 +60,10 @@ impl Server {
     async fn start(mut command: Command) -> Result<Self, String> {
         let address = free().map_err(|error| error.to_string())?;
         command.arg(address.to_string());
+        Self::start_at(command, address).await
+    }
+
+    async fn start_at(mut command: Command, address: SocketAddr) -> Result<Self, String> {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let begun = Instant::now();
         let child =
@@ -105,9 +128,11 @@ pub(crate) fn axum(address: &str) -> ExitCode {
 }
 
 async fn answer(Json(asked): Json<Value>) -> Json<Value> {
-    Json(json!({
-        "jsonrpc": "2.0",
-        "id": asked["id"],
-        "result": {"content": [{"type": "text", "text": "Bern: sunny, 21 degrees."}]}
-    }))
+    let text = match asked["params"]["name"].as_str() {
+        Some("big") => "x".repeat(50 << 20),
+        _ => "Bern: sunny, 21 degrees.".to_owned(),
+    };
+    Json(
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"content": [{"type": "text", "text": text}]}}),
+    )
 }
