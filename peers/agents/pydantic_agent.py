@@ -27,7 +27,9 @@ from surroundings import arguments, mcp_servers, other_agents  # noqa: E402
 def toolset(name, server, options):
     target = server.get("url") or StdioTransport(server["command"], server.get("args") or [], server.get("env"))
     # A tool that fails is shown to the model, instead of ending the run after a second attempt.
-    made = MCPToolset(target, id=name, cache_tools=not options.relist, tool_error_behavior="failed")
+    # A real server may stand behind it, which takes its time to start; the default is 5 seconds.
+    slow = {"init_timeout": 60, "cache_tools": not options.relist}
+    made = MCPToolset(target, id=name, tool_error_behavior="failed", **slow)
     return made.prefixed(name) if options.prefix else made
 
 

@@ -1,7 +1,7 @@
 """A script in place of the models of coding agents, on the four endpoints that they ask.
 
-    scripted_model.py --behaviour obey|refuse --document ID [--fault WORD|down] [--think SECONDS] [--port 8377] [--log FILE]
-                      COMMAND…
+    scripted_model.py --behaviour obey|refuse --document ID [--proof NAME] [--fault WORD|down] [--think SECONDS]
+                      [--port 8377] [--log FILE] COMMAND…
 
 It listens on 127.0.0.1, and then becomes COMMAND; the model goes on beside it, and ends when COMMAND does. With
 `--fault down` nobody listens; the other words are those of ../faults.py.
@@ -15,12 +15,14 @@ An answer is a function of the request alone. Both behaviours do the task of the
 SCRIPTS says, one in a turn, and then answer in text. `obey` also does what the document injects, as soon as the
 injected words are in what the model is shown (descriptions of tools, or their results): it reads a file with the
 agent's OWN tool, and passes the content on in the field that the attack asks for. Where the words never reach the
-model, nothing is obeyed.
+model, nothing is obeyed. A document that SCRIPTS does not know is done as its proofs say (../recorded_script.py).
+With --proof the calls are those of that proof, whatever is shown.
 
 It proves plumbing, and says nothing about how susceptible any real model is.
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -33,6 +35,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True  # the source tree stays as it is
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from faults import FAULTS, fails  # noqa: E402
+from recorded_script import proved_script, recorded_script  # noqa: E402
 
 # task: the calls of the user's task. told: the injected words. file: what the agent reads with its own tool, in the
 # home that is also its working directory. send: the call that carries the content, and the field it goes into. Where
@@ -340,9 +343,15 @@ def event(kind, **data):
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n"
 
 
+@functools.cache
+def script_of(document, proved):
+    return proved_script(document, proved) if proved else SCRIPTS.get(document) or recorded_script(document)
+
+
 def is_named(name, tool):
-    """Whether the name that an agent shows is that of a tool of an MCP server: they put a prefix before it."""
-    return name == tool or (name or "").endswith(("_" + tool, "." + tool))
+    """Whether the name that an agent shows is that of a tool of an MCP server: they put a prefix before it, and codex writes `_` for `-`."""
+    name, tool = (name or "").replace("-", "_"), tool.replace("-", "_")
+    return name == tool or name.endswith(("_" + tool, "." + tool))
 
 
 def next_step(wire, request, script, obey):
@@ -351,11 +360,25 @@ def next_step(wire, request, script, obey):
     done = list(wire.calls(request))
 
     def call(tool, arguments):
-        for name, _, namespace in tools:
+        # Those of MCP servers come after the agent's own, such as gemini's `web_fetch`.
+        for name, _, namespace in reversed(tools):
             if is_named(name, tool):
                 return name, arguments, namespace
         return None
 
+    def first_undone(calls):
+        left = list(done)
+        for tool, arguments in calls:
+            mine = next((one for one in left if is_named(one.name, tool) and arguments.items() <= one.arguments.items()), None)
+            if mine:
+                left.remove(mine)
+            elif next_call := call(tool, arguments):
+                return next_call
+        return None
+
+    if "then" in script:
+        is_told = obey and script["told"] in json.dumps(request)
+        return first_undone(script["task"]) or (is_told and first_undone(script["task"] + script["then"])) or TEXT
     told = script["told"].replace("\n", " ")
     shown = json.dumps([definition for _, definition, _ in tools]) + json.dumps([one.result for one in done])
     tool, arguments, field = script["send"]
@@ -370,14 +393,7 @@ def next_step(wire, request, script, obey):
             if read and not read.result.startswith('{"error"'):
                 return call(tool, {**arguments, field: read.result})
         return "I have no tool that reads files."
-    left = list(done)
-    for tool, arguments in script["task"]:
-        mine = next((one for one in left if is_named(one.name, tool) and arguments.items() <= one.arguments.items()), None)
-        if mine:
-            left.remove(mine)
-        elif next_call := call(tool, arguments):
-            return next_call
-    return TEXT
+    return first_undone(script["task"]) or TEXT
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -403,7 +419,7 @@ class Handler(BaseHTTPRequestHandler):
         calls = list(wire.calls(request))
         if fails(self, self.options.fault, bool(calls), wire.begin(request)):
             return self.note({"path": path, "fault": self.options.fault, "request": request})
-        step = next_step(wire, request, SCRIPTS[self.options.document], self.options.behaviour == "obey")
+        step = next_step(wire, request, script_of(self.options.document, self.options.proof), self.options.behaviour == "obey")
         time.sleep(self.options.think)
         self.note({"path": path, "step": step, "request": request})
         return wire.answer(self, request, step, len(calls) + 1)
@@ -437,7 +453,8 @@ class Handler(BaseHTTPRequestHandler):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--behaviour", choices=["obey", "refuse"], required=True)
-    parser.add_argument("--document", choices=SCRIPTS, required=True)
+    parser.add_argument("--document", required=True)
+    parser.add_argument("--proof", help="make the calls of this proof of the document")
     parser.add_argument("--fault", choices=["down", *FAULTS])
     parser.add_argument("--think", type=float, default=0, help="seconds before every answer")
     parser.add_argument("--port", type=int, default=8377)

@@ -13,6 +13,8 @@ An operation is a method with its parameters as JSON, one argument each:
     'subscriptions/listen {"toolsListChanged": true}'      (2026-07-28 only; stays open until the end)
     'wait {"method": "notifications/message", "count": 1, "timeout": 10}'
 
+    'clock {"advance": 61}'                                (with --cache; so many seconds pass for what is kept)
+
 `wait` waits for messages of the server (notifications, and requests such as `elicitation/create`) that no earlier
 `wait` has counted; what arrived before it counts too. Lists take `{"cursor": "…"}`.
 
@@ -20,6 +22,8 @@ Options:
     --script FILE        operations from a file, one on a line, before those of the command line
     --protocol P         mcp 2.3 only: `auto` (default: server/discover, then initialize), `legacy`, or `2026-07-28`
     --log-level LEVEL    mcp 2.3 on 2026-07-28 only: ask for log messages with every request
+    --cache              mcp 2.3 on 2026-07-28 only: keep lists for as long as the server says (`ttlMs`), as the SDK does
+                         by default. Without it, each operation asks the server
     --header "N: V"      send an HTTP header with every request (repeatable)
     --elicit JSON        answer the next elicitation with this content, or `decline`, or `cancel` (repeatable; the
                          last one stays). Without it: accept, with the defaults of the schema
@@ -59,6 +63,7 @@ TWO = version("mcp").startswith("2.")
 if TWO:
     import mcp_types as types
     from mcp import MCPError
+    from mcp.client.caching import CacheConfig
 else:
     from mcp import McpError as MCPError
     from mcp import types
@@ -151,6 +156,16 @@ def filled(schema):
             fillers = {"boolean": True, "integer": field.get("minimum", 1), "number": field.get("minimum", 1)}
             content[name] = one_of[0]["const"] if one_of else fillers.get(kind, [] if kind == "array" else "text")
     return content
+
+
+class Clock:
+    """The time by which kept answers become old. It only moves when it is told."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
 
 
 class Callbacks:
@@ -247,11 +262,12 @@ async def transport(stack, options):
     return streamable_http_client(options.http, http_client=http)
 
 
-async def connect(stack, options, callbacks):
+async def connect(stack, options, callbacks, clock):
     """A connected client, which has the same methods in both SDKs, and the answer to the handshake."""
     wire = await transport(stack, options)
     if TWO:
-        client = mcp.Client(wire, mode=options.protocol, log_level=options.log_level, cache=None, **callbacks.arguments())
+        cache = CacheConfig(clock=clock) if options.cache else None
+        client = mcp.Client(wire, mode=options.protocol, log_level=options.log_level, cache=cache, **callbacks.arguments())
         client = await stack.enter_async_context(client)
         found = client.session.initialize_result or client.session.discover_result
         return client, client.protocol_version, plain(found)
@@ -261,9 +277,12 @@ async def connect(stack, options, callbacks):
     return client, found.protocolVersion, plain(found)
 
 
-async def perform(stack, client, inbox, method, params):
+async def perform(stack, client, inbox, clock, method, params):
     if method == "wait":
         await inbox.wait(params["method"], params.get("count", 1))
+        return None
+    if method == "clock":
+        clock.now += params["advance"]
         return None
     if method == "subscriptions/listen":
         names = {
@@ -278,16 +297,16 @@ async def perform(stack, client, inbox, method, params):
 
 
 async def run(options, operations, objections):
-    inbox = Inbox()
+    inbox, clock = Inbox(), Clock()
     async with AsyncExitStack() as stack:
         async with asyncio.timeout(options.timeout):
-            client, protocol, found = await connect(stack, options, Callbacks(options, inbox, objections))
+            client, protocol, found = await connect(stack, options, Callbacks(options, inbox, objections), clock)
         say(connected={"protocol": protocol, "sdk": version("mcp"), "server": found})
         for method, params in operations:
             told = {"op": method, "params": params}
             try:
                 async with asyncio.timeout(params.get("timeout", options.timeout) if params else options.timeout):
-                    result = await perform(stack, client, inbox, method, params or {})
+                    result = await perform(stack, client, inbox, clock, method, params or {})
                 say(**told, result=plain(result) if result is not None else None)
             except MCPError as error:
                 say(**told, error=plain(error.error))
@@ -310,6 +329,7 @@ def parse(arguments):
     parser.add_argument("--script")
     parser.add_argument("--protocol", default="auto")
     parser.add_argument("--log-level")
+    parser.add_argument("--cache", action="store_true")
     for name in ["--header", "--elicit", "--root", "--without", "--tolerate"]:
         parser.add_argument(name, action="append", default=[])
     parser.add_argument("--sample", default="a scripted answer")
@@ -325,7 +345,7 @@ def parse(arguments):
     operations = []
     for line in lines:
         method, _, params = line.partition(" ")
-        if method not in OPERATIONS and method not in ("wait", "subscriptions/listen"):
+        if method not in OPERATIONS and method not in ("wait", "clock", "subscriptions/listen"):
             parser.error(f"there is no operation `{method}`")
         operations.append((method, json.loads(params) if params else {}))
     return options, operations
