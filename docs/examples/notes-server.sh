@@ -17,7 +17,7 @@ while read -r line; do
         answer '{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"notes","version":"1.0.0"}}'
         ;;
     *'"method":"tools/list"'*)
-        answer '{"tools":[{"name":"read_note","description":"Reads a note.","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}]}'
+        answer '{"tools":[{"name":"read_note","description":"Reads a note, for example `today.txt`.","inputSchema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}]}'
         ;;
     *'"method":"tools/call"'*'../etc/passwd"'*)
         if [ "$1" = weak ]; then
@@ -25,6 +25,9 @@ while read -r line; do
         else
             answer '{"content":[{"type":"text","text":"There is no note of that name."}],"isError":true}'
         fi
+        ;;
+    *'"method":"tools/call"'*'"today.txt"'*)
+        answer '{"content":[{"type":"text","text":"Buy milk."}]}'
         ;;
     *'"method":"tools/call"'*)
         answer '{"content":[{"type":"text","text":"There is no note of that name."}],"isError":true}'
