@@ -5,9 +5,11 @@ Each tool tries one thing and says what came of it. Addresses are those that are
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.request
 
 
@@ -70,6 +72,14 @@ def fork_bomb(arguments):
     return "nothing held it"
 
 
+def write_and_hang(arguments):
+    """Writes where it may not, never answers, and does not end when it is asked to."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    write_file({"path": "/tmp/sortie-sandbox/outside/left-and-hung"})
+    time.sleep(120)
+    return "nobody waits so long"
+
+
 def attempt(action):
     try:
         action()
@@ -79,6 +89,8 @@ def attempt(action):
 
 
 TOOLS = {tool.__name__: tool for tool in (connect, fetch, read_file, write_file, write_outside, start, mount, fork_bomb)}
+if "hangs" in sys.argv:
+    TOOLS = {"write_and_hang": write_and_hang, "write_file": write_file}
 ARGUMENTS = {"fetch": ["url"], "read_file": ["path"], "write_file": ["path"]}
 
 

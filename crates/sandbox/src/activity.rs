@@ -171,6 +171,14 @@ pub struct SandboxReport {
     pub activity: Vec<ActivityCount>,
     /// How much more of it was seen, and is not in the list.
     pub left_out: u64,
+    /// How often a sandbox did not report in time, so that something may be missing here.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl SandboxReport {
@@ -178,7 +186,7 @@ impl SandboxReport {
     const MAX: usize = 200;
 
     /// Of what was seen.
-    pub fn new(program: &str, servers: u64, log: &ActivityLog) -> Self {
+    pub fn new(program: &str, servers: u64, log: &ActivityLog, unanswered: u64) -> Self {
         let outside = || log.seen.iter().filter(|seen| seen.activity.leads_out());
         let beyond: u64 = outside().skip(Self::MAX).map(|seen| seen.count).sum();
         Self {
@@ -186,6 +194,7 @@ impl SandboxReport {
             servers,
             activity: outside().take(Self::MAX).cloned().collect(),
             left_out: beyond + log.left_out,
+            unanswered,
         }
     }
 
@@ -228,7 +237,7 @@ mod tests {
         log.add(file("/tmp/sortie-sandbox/allowed/canary-1", FileChange::Created, Area::Allowed));
         log.add(file("/tmp/sortie-sandbox/home/.npm/log", FileChange::Created, Area::Home));
         assert_eq!(log.mentioning("canary-1").len(), 2);
-        let report = SandboxReport::new("unshare", 1, &log);
+        let report = SandboxReport::new("unshare", 1, &log, 0);
         assert_eq!(report.activity, [ActivityCount { activity: outside, count: 2 }]);
         assert_eq!(report.left_out, 0);
     }
@@ -239,7 +248,7 @@ mod tests {
         for number in 0..ActivityLog::MAX + 5 {
             log.add(Activity::Process { command: number.to_string() });
         }
-        let report = SandboxReport::new("unshare", 1, &log);
+        let report = SandboxReport::new("unshare", 1, &log, 0);
         assert_eq!(report.activity.len(), SandboxReport::MAX);
         assert_eq!(report.left_out, (ActivityLog::MAX - SandboxReport::MAX) as u64 + 5);
     }

@@ -50,6 +50,12 @@ pub enum SandboxError {
         /// Why it failed.
         source: std::io::Error,
     },
+    /// A sandbox is there, and does not say what happened in it.
+    #[error("the sandbox did not report within {seconds} s what the server did")]
+    NoReport {
+        /// How long we waited.
+        seconds: u64,
+    },
     /// There is no randomness for canaries.
     #[error("there are no random numbers: {0}")]
     Random(#[from] getrandom::Error),

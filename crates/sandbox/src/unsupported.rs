@@ -35,7 +35,12 @@ impl Sandbox {
     }
 
     /// What happened that mentions a text.
-    pub fn activity_mentioning(&self, _: &str) -> Vec<Activity> {
+    pub fn activity_mentioning(&self, _: &str) -> Result<Vec<Activity>, SandboxError> {
+        match *self {}
+    }
+
+    /// Waits for reports.
+    pub fn sync(&self) -> Result<(), SandboxError> {
         match *self {}
     }
 

@@ -138,6 +138,8 @@ pub async fn call_controls(
                 search.failed(&call, &error.to_string());
                 losses += 1;
                 if let Some(broken) = conversation.take() {
+                    // The report of the run counts sandboxes that are late.
+                    let _ = options.settle().await;
                     broken.close().await;
                 }
             }
@@ -149,6 +151,7 @@ pub async fn call_controls(
     if let Some(mut conversation) = conversation {
         // What is listed after calls may differ from what was listed before them. A server that fails now has shown that before.
         let _ = tokio::time::timeout(PATIENCE, conversation.list_tools()).await;
+        let _ = options.settle().await;
         conversation.close().await;
     }
     let trace =
@@ -180,7 +183,9 @@ pub async fn call_once(
     let channel = unkept_channel(target, options)?;
     let mut conversation = target.open(&channel, &options.settings).await?;
     let called = conversation.call(&call.tool, &call.arguments).await;
+    let settled = options.settle().await;
     conversation.close().await;
+    settled?;
     called.map(|()| last_answer(&channel))
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sortie_detect::{Failure, FailureKind, Fault, Outcome};
 use sortie_evaluators::{LISTENER_NAMES, Values, Verdict};
-use sortie_sandbox::Sandbox;
+use sortie_sandbox::{Sandbox, SandboxError};
 use sortie_trace::{Header, MAX_TRACE_BYTES, Record, Redactor, StopReason};
 use sortie_wire::http::ContactListener;
 use tokio::sync::OnceCell;
@@ -83,6 +83,25 @@ impl Default for PlayOptions {
     }
 }
 
+impl PlayOptions {
+    /// Waits until the sandbox has reported what the server did. A server that is ended reports nothing more.
+    pub(super) async fn settle(&self) -> Result<(), TargetError> {
+        self.ask_sandbox(Sandbox::sync).await.map(Option::unwrap_or_default)
+    }
+
+    /// Asks the sandbox, where there is one. It waits on another thread.
+    async fn ask_sandbox<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&Sandbox) -> Result<T, SandboxError> + Send + 'static,
+    ) -> Result<Option<T>, TargetError> {
+        let Some(sandbox) = self.sandbox.clone() else { return Ok(None) };
+        let failed = |error: &dyn std::fmt::Display| TargetError::Sandbox(error.to_string());
+        let asked =
+            tokio::task::spawn_blocking(move || ask(&sandbox)).await.map_err(|error| failed(&error))?;
+        asked.map(Some).map_err(|error| failed(&error))
+    }
+}
+
 /// Why a case came to no end. It was not played, then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlayError {
@@ -118,6 +137,8 @@ impl Player {
 
     /// Ends the connections that no case uses any more.
     pub async fn close(&self) {
+        // The report of the run counts sandboxes that are late.
+        let _ = self.options.settle().await;
         self.sessions.close().await;
     }
 
@@ -202,7 +223,11 @@ impl Player {
         match (session, &played) {
             (Some(session), Ok(Ok(()))) => self.sessions.give_back(session).await,
             // Whatever is wrong with it, no other case is to meet it.
-            (Some(session), _) => session.conversation.close().await,
+            (Some(session), _) => {
+                // What went wrong is told already.
+                let _ = self.options.settle().await;
+                session.conversation.close().await;
+            }
             (None, _) => {}
         }
         let interrupted = |error: PlayError| {
@@ -303,11 +328,9 @@ impl Player {
         if let Some(head) = contact {
             channel.contacted(&head)?;
         }
-        let Some(sandbox) = self.options.sandbox.clone() else { return Ok(()) };
         let canary = canary.to_owned();
-        let asked = tokio::task::spawn_blocking(move || sandbox.activity_mentioning(&canary)).await;
-        // A sandbox that fails to tell has told nothing.
-        for activity in asked.unwrap_or_default() {
+        let seen = self.options.ask_sandbox(move |sandbox| sandbox.activity_mentioning(&canary)).await?;
+        for activity in seen.unwrap_or_default() {
             channel.observed(&activity)?;
         }
         Ok(())

@@ -58,6 +58,9 @@ pub enum TargetError {
     /// The trace cannot be written, so that what follows would not count.
     #[error("{0}")]
     Trace(String),
+    /// The sandbox that it runs in does not say what it did.
+    #[error("{0}")]
+    Sandbox(String),
     /// It is replayed, and this was never said.
     #[error("{0}")]
     NotRecorded(String),
@@ -98,6 +101,7 @@ impl TargetError {
             Self::Refused(_) | Self::Refusal { .. } | Self::Status { .. } => ActorFailure::TargetRefused,
             Self::Invalid(_)
             | Self::Trace(_)
+            | Self::Sandbox(_)
             | Self::NotRecorded(_)
             | Self::CannotBeTold
             | Self::CannotBeCalled => ActorFailure::Internal,

@@ -13,7 +13,7 @@ const SHOWN: usize = 20;
 const MAX_LETTERS: usize = 160;
 
 pub(super) fn write(out: &mut dyn Write, sandbox: &SandboxReport, color: bool) -> io::Result<()> {
-    let SandboxReport { program, servers, activity, left_out } = sandbox;
+    let SandboxReport { program, servers, activity, left_out, unanswered } = sandbox;
     let servers = usize::try_from(*servers).unwrap_or(usize::MAX);
     let word = style::paint(color, style::STRONG, "sandbox");
     writeln!(out, "{word}: {} started with `{program}`", counted(servers, "server", "servers"))?;
@@ -26,9 +26,13 @@ pub(super) fn write(out: &mut dyn Write, sandbox: &SandboxReport, color: bool) -
     }
     let beyond: u64 = shown.iter().skip(SHOWN).map(|seen| seen.count).sum();
     match (activity.len(), beyond + left_out) {
-        (0, 0) => writeln!(out, "  nothing that leads out of it was seen")?,
+        (0, 0) if *unanswered == 0 => writeln!(out, "  nothing that leads out of it was seen")?,
         (_, 0) => {}
         (_, more) => writeln!(out, "  and {more} more, not shown here")?,
+    }
+    if *unanswered > 0 {
+        let times = counted(usize::try_from(*unanswered).unwrap_or(usize::MAX), "time", "times");
+        writeln!(out, "  a sandbox did not report in time {times}: something may be missing here")?;
     }
     writeln!(out)
 }

@@ -16,7 +16,7 @@ use crate::message::{FromInit, Setup, ToInit, read_message, write_message};
 use crate::{Activity, ActivityLog, Canaries, SandboxError, SandboxLimits, SandboxReport};
 
 /// How long a sandbox may take to report what happened.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// The folders that a server sees nothing of, unless its command names something in them.
 pub(super) const REPLACED: [&str; 2] = ["/tmp", "/run"];
@@ -71,6 +71,8 @@ struct State {
     open: BTreeMap<u64, (UnixStream, u64)>,
     /// How many sandboxes there were.
     connections: u64,
+    /// How often a sandbox did not report in time.
+    unanswered: u64,
 }
 
 impl Shared {
@@ -158,20 +160,22 @@ impl Sandbox {
     }
 
     /// What servers did up to now that mentions a text. It waits until the sandboxes have reported everything.
-    pub fn activity_mentioning(&self, text: &str) -> Vec<Activity> {
-        self.sync();
-        self.shared.state().log.mentioning(text)
+    pub fn activity_mentioning(&self, text: &str) -> Result<Vec<Activity>, SandboxError> {
+        self.sync()?;
+        Ok(self.shared.state().log.mentioning(text))
     }
 
     /// What a report says about the sandboxes, once nothing more happens in them.
     pub fn report(&self) -> SandboxReport {
-        self.sync();
+        // The report counts how often a sandbox was late.
+        let _ = self.sync();
         let state = self.shared.state();
-        SandboxReport::new(self.launcher.name, state.servers, &state.log)
+        SandboxReport::new(self.launcher.name, state.servers, &state.log, state.unanswered)
     }
 
-    /// Asks every sandbox to report, and waits until it has, or is gone.
-    fn sync(&self) {
+    /// Asks every sandbox to report, and waits until it has, or is gone. To be called before a server is ended: its sandbox ends with
+    /// it, and with that what it has not reported.
+    pub fn sync(&self) -> Result<(), SandboxError> {
         let deadline = Instant::now() + PATIENCE;
         let mut state = self.shared.state();
         state.syncs += 1;
@@ -181,10 +185,14 @@ impl Sandbox {
             let _ = write_message(stream, &ToInit::Sync(asked));
         }
         while state.open.values().any(|(_, answered)| *answered < asked) {
-            let Some(left) = deadline.checked_duration_since(Instant::now()) else { break };
+            let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+                state.unanswered += 1;
+                return Err(SandboxError::NoReport { seconds: PATIENCE.as_secs() });
+            };
             let waited = self.shared.changed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+        Ok(())
     }
 }
 

@@ -63,6 +63,16 @@ fn a_server_that_tries_to_leave_is_held_and_its_attempts_are_reported() {
 
 #[test]
 #[ignore = "needs the peers: cargo xtask test --only peers"]
+fn what_a_server_did_is_reported_before_it_is_ended_for_its_silence() {
+    let run = attacked(&target("hangs"), &["--sandbox"]);
+    let paths = seen(&run, "file");
+    let left = "/tmp/sortie-sandbox/outside/left-and-hung";
+    assert!(paths.iter().any(|file| file["path"] == left && file["change"] == "created"), "{paths:?}");
+    assert_eq!(run.report["sandbox"].get("unanswered"), None, "{}", run.report["sandbox"]);
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
 fn checks_see_what_a_case_did_in_the_sandbox() {
     let run = attacked(&target("checks"), &["--sandbox"]);
     let proofs: Vec<_> = run

@@ -38,6 +38,9 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// How long we wait for what the sandbox is set up with.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How far the server stands behind this process.
+const NICENESS: i32 = 5;
+
 /// The exit code of a server that we end: that of a process that was killed.
 const ENDED: u8 = 137;
 
@@ -101,6 +104,8 @@ pub fn run(socket: &Path, command: &[OsString]) -> Result<u8, InitError> {
         .spawn()
         .map_err(InitError::step(format!("`{}` cannot be started in it", program.to_string_lossy())))?;
     let server = i32::try_from(server.id()).ok().and_then(Pid::from_raw);
+    // A flood of processes is not to keep this one from reporting it. Where that cannot be set, it reports later.
+    let _ = rustix::process::setpriority_process(server, NICENESS);
     leave_streams()?;
     reporter.send(&FromInit::Ready);
     let network::Network { packets, listeners } = network;
