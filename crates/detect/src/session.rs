@@ -323,8 +323,9 @@ impl RulesetSession {
     /// Whether somebody has to look at more than the texts of a message.
     fn needs_value(&self, route: &Route) -> bool {
         let is_open = |number: &u32| !self.tallies[*number as usize].is_settled();
-        route.has_places
-            || route.always.iter().any(is_open)
+        let is_asked = |number: &u32| is_open(number) && !self.flows.excludes(*number as usize);
+        route.places.iter().any(is_asked)
+            || route.always.iter().any(is_asked)
             || route.dead_ends.iter().any(|number| is_open(number) && !self.refuted[*number as usize])
             || route.sees_some.iter().any(|number| is_open(number) && !self.saw[*number as usize])
             || self
@@ -350,7 +351,7 @@ impl RulesetSession {
         }
         candidates.extend(&route.always);
         candidates.extend(self.hits.asked.iter().filter_map(|asked| asked.indicator()));
-        if route.has_places {
+        if !route.places.is_empty() {
             self.rules.walk(&observed.message, candidates);
         }
         candidates.retain(|number| route.selects(*number));
@@ -397,7 +398,7 @@ impl RulesetSession {
         let mut matched = Vec::new();
         for number in candidates {
             let at = *number as usize;
-            if self.tallies[at].is_settled() {
+            if self.tallies[at].is_settled() || self.flows.excludes(at) {
                 continue;
             }
             let indicator = rules.indicator(*number);

@@ -7,6 +7,7 @@ use sortie_oatf::extension::flow::Decoding;
 
 use super::reading::{Decodings, Reading, TextPlace, each_reading};
 use super::room::{FlowRoom, MOST_TEXT, Way};
+use super::texts::each_raw_text;
 
 /// How much is compared to find the longest value in a text that leaves: so much for each of its bytes, and so much at least.
 /// Whether there is one at all does not depend on it, and when there is one its indicator needs no more.
@@ -33,6 +34,7 @@ pub struct FlowIndex {
     length: usize,
     decode: Decodings,
     came_in: Pieces,
+    sieve: Sieve,
     /// Where each byte of what came in stood.
     places: Vec<TextPlace>,
     /// The next place at which the piece that begins here stands too.
@@ -71,6 +73,7 @@ impl FlowIndex {
             length,
             decode: Decodings::new(decode),
             came_in: Pieces::new(length),
+            sieve: Sieve::new(length),
             places: Vec::new(),
             next: Vec::new(),
             segments: Vec::new(),
@@ -87,6 +90,13 @@ impl FlowIndex {
     /// Whether something was left out, so that what does not leave may have been that.
     pub fn is_full(&self) -> bool {
         self.room.is_full()
+    }
+
+    /// Whether every text of a message, as JSON, came in before. Names of members count as texts here.
+    pub(super) fn has_taken_all(&self, json: &str) -> bool {
+        let mut all = true;
+        each_raw_text(json, self.length, &mut |text| all = all && self.room.has(Way::CameIn, text));
+        all
     }
 
     /// The room that is taken.
@@ -119,7 +129,7 @@ impl FlowIndex {
         if !self.room.admits(Way::CameIn, text) {
             return;
         }
-        let Self { length, decode, came_in, places, next, segments, known, room, .. } = self;
+        let Self { length, decode, came_in, sieve, places, next, segments, known, room } = self;
         each_reading(text, *decode, *length, &mut Reading::new(true), &mut |reading| {
             if !room.take(Way::CameIn, reading.bytes.len()) {
                 return;
@@ -139,6 +149,7 @@ impl FlowIndex {
                     next[first] = position(at);
                 }
             }
+            sieve.add(&came_in.text, range.clone());
             segments.push(Segment { range, seq, path: path.into() });
         });
     }
@@ -168,6 +179,10 @@ impl FlowIndex {
 
     /// Whether a piece of what came in is in it.
     fn holds(&self, bytes: &[u8]) -> bool {
+        // Most texts that leave hold nothing: `sortie-bench --flows` guards what that costs.
+        if !self.sieve.may_hold(bytes) {
+            return false;
+        }
         let mut roll = RollingHash::new(self.length);
         (0..(bytes.len() + 1).saturating_sub(self.length)).any(|at| {
             let hash = roll.at(bytes, at);
@@ -248,6 +263,64 @@ impl FlowIndex {
             },
             length,
         }
+    }
+}
+
+/// How many bytes a sieve looks at together.
+const GRAM: usize = 8;
+
+/// Tells of most texts that no piece of what came in is in them, by a few of their bytes.
+///
+/// It holds every eight bytes of what came in, as two bits of a word. A piece in a text covers so many of its bytes that one of every
+/// few places begins eight of the piece, so only those places are looked at.
+#[derive(Clone, Debug)]
+struct Sieve {
+    /// How far two places that are looked at are apart; `None` where pieces are too short for a sieve.
+    stride: Option<usize>,
+    words: Vec<u64>,
+    /// How many bytes it was made for.
+    room: usize,
+}
+
+impl Sieve {
+    fn new(length: usize) -> Self {
+        let stride = (length + 1).checked_sub(GRAM).filter(|stride| *stride > 1);
+        Self { stride, words: Vec::new(), room: 0 }
+    }
+
+    /// Adds a text that was appended. Where two texts meet, eight bytes are added that are in neither, which does no harm.
+    fn add(&mut self, text: &[u8], appended: Range<usize>) {
+        if self.stride.is_none() {
+            return;
+        }
+        let mut from = appended.start;
+        if text.len() > self.room {
+            self.room = (text.len() * 2).max(1024);
+            // Thirty-two bits for each place, at least: of a hundred others, less than one looks as if it were there.
+            self.words = vec![0; (self.room / 2).next_power_of_two()];
+            from = 0;
+        }
+        for gram in text[from..appended.end].windows(GRAM) {
+            let (word, bits) = self.place(gram);
+            self.words[word] |= bits;
+        }
+    }
+
+    fn may_hold(&self, bytes: &[u8]) -> bool {
+        let Some(stride) = self.stride else { return true };
+        !self.words.is_empty()
+            && bytes.windows(GRAM).step_by(stride).any(|gram| {
+                let (word, bits) = self.place(gram);
+                self.words[word] & bits == bits
+            })
+    }
+
+    /// The word and the bits of eight bytes.
+    fn place(&self, gram: &[u8]) -> (usize, u64) {
+        let bytes = gram.try_into().map_or(0, u64::from_le_bytes);
+        let hash = mixed(bytes.wrapping_mul(BASE));
+        let word = usize::try_from(hash >> 12 & 0xffff_ffff).unwrap_or(0) & (self.words.len() - 1);
+        (word, 1 << (hash & 63) | 1 << (hash >> 6 & 63))
     }
 }
 

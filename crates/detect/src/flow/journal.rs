@@ -64,7 +64,7 @@ impl JournalEntry {
     /// What it is for a flow.
     pub(super) fn for_flow(&self, flow: u32) -> EntryText<'_> {
         match (self.is_source, self.sources.contains(&flow)) {
-            (true, true) => EntryText::Source(Deriver::body(&self.text).0),
+            (true, true) => EntryText::Source(&self.text),
             (false, false) => EntryText::Known(&self.text),
             _ => EntryText::Other,
         }
@@ -73,10 +73,17 @@ impl JournalEntry {
 
 /// An entry as one flow sees it.
 pub(super) enum EntryText<'e> {
-    /// It came in by the source.
-    Source(Value),
+    /// It came in by the source: JSON that [`EntryText::seen`] reads.
+    Source(&'e str),
     /// The agent was told it.
     Known(&'e str),
     /// Another entry of the same message is for this flow.
     Other,
+}
+
+impl EntryText<'_> {
+    /// What indicators see of a message that came in.
+    pub(super) fn seen(json: &str) -> Value {
+        Deriver::body(json).0
+    }
 }

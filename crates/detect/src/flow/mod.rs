@@ -269,6 +269,16 @@ impl FlowWatch {
         self.journal.clear();
     }
 
+    /// Whether nothing can leave by the flow of this indicator with the message that came last, since it calls another tool.
+    pub(crate) fn excludes(&self, indicator: usize) -> bool {
+        let Some(tool) = self.tool.as_deref() else { return false };
+        let is_other = |flow: &OneFlow| {
+            let pattern = flow.rule.compiled.flow.to.tool.as_deref();
+            flow.rule.indicator == indicator && pattern.is_some_and(|pattern| !matches_name(pattern, tool))
+        };
+        self.flows.iter().any(is_other)
+    }
+
     /// What an indicator says about a message when its flow is asked too: it matches only where something leaves.
     pub(crate) fn narrowed(
         &mut self,
@@ -432,7 +442,10 @@ impl FlowRule {
                     canary.was_known = content.contains(&canary.value);
                 }
             }
-            EntryText::Source(seen) => self.each_source_text(&seen, &mut |path, text| {
+            // What is read again and again brings nothing in.
+            EntryText::Source(json)
+                if !canaries.iter().any(WatchedCanary::is_awaited) && index.has_taken_all(json) => {}
+            EntryText::Source(json) => self.each_source_text(&EntryText::seen(json), &mut |path, text| {
                 index.bring_in(entry.seq, path, text);
                 for canary in canaries.iter_mut().filter(|canary| canary.is_awaited()) {
                     canary.origin = text.find(&canary.value).map(|start| FlowOrigin {
@@ -455,8 +468,8 @@ impl FlowRule {
                 let least = self.compiled.flow.min_length;
                 texts::each_raw_text(content, least, &mut |text| room.measure(Way::Known, text));
             }
-            EntryText::Source(seen) => {
-                self.each_source_text(&seen, &mut |_, text| room.measure(Way::CameIn, text));
+            EntryText::Source(json) => {
+                self.each_source_text(&EntryText::seen(json), &mut |_, text| room.measure(Way::CameIn, text));
             }
         }
     }

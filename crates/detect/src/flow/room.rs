@@ -1,7 +1,7 @@
 //! How much a flow keeps: which texts count, and how much room they take.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher, Hasher};
 
 use sortie_oatf::extension::flow::Decoding;
 
@@ -34,7 +34,7 @@ pub(super) struct FlowRoom {
     came_in: usize,
     known: usize,
     /// Texts that are there already, by their digest.
-    texts: HashSet<(Way, u64)>,
+    texts: HashSet<u64, BuildHasherDefault<DigestHasher>>,
     is_full: bool,
 }
 
@@ -45,7 +45,7 @@ impl FlowRoom {
             decode: Decodings::new(decode),
             came_in: 0,
             known: 0,
-            texts: HashSet::new(),
+            texts: HashSet::default(),
             is_full: false,
         }
     }
@@ -64,7 +64,12 @@ impl FlowRoom {
     /// Whether a text counts: it is long enough and new, and nothing was left out before it. Whether a text was known before cannot be
     /// said when not all of that is kept.
     pub(super) fn admits(&mut self, way: Way, text: &str) -> bool {
-        text.len() >= self.length && !self.is_full && self.texts.insert((way, digest(text)))
+        text.len() >= self.length && !self.is_full && self.texts.insert(digest(way, text))
+    }
+
+    /// Whether a text took room before, or is too short to take any.
+    pub(super) fn has(&self, way: Way, text: &str) -> bool {
+        text.len() < self.length || self.texts.contains(&digest(way, text))
     }
 
     /// Takes room for one form of a text; `false` where there is none left.
@@ -93,6 +98,24 @@ impl FlowRoom {
 }
 
 /// Only this is kept of a text to recognise it.
-fn digest(text: &str) -> u64 {
-    BuildHasherDefault::<DefaultHasher>::default().hash_one(text)
+fn digest(way: Way, text: &str) -> u64 {
+    BuildHasherDefault::<DefaultHasher>::default().hash_one((way, text))
+}
+
+/// Digests are hashes already.
+#[derive(Default)]
+struct DigestHasher(u64);
+
+impl Hasher for DigestHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, digest: u64) {
+        self.0 = digest;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }

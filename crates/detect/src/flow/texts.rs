@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::ops::Range;
 
+use memchr::memchr2;
 use serde_json::Value;
 use sortie_oatf::extension::flow::TextPart;
 
@@ -19,9 +20,17 @@ pub(super) fn each_raw_text(json: &str, least: usize, see: &mut dyn FnMut(&str))
         if bytes[at] == b'"' {
             at += 1;
             let mut is_plain = true;
-            while at < bytes.len() && bytes[at] != b'"' {
-                is_plain &= bytes[at] != b'\\';
-                at += if bytes[at] == b'\\' { 2 } else { 1 };
+            // Most of a message is in its strings.
+            while let Some(found) = bytes.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+                at += found;
+                if bytes[at] == b'"' {
+                    break;
+                }
+                is_plain = false;
+                at += 2;
+            }
+            if bytes.get(at) != Some(&b'"') {
+                at = bytes.len();
             }
             at = (at + 1).min(bytes.len());
             // An escape may be cut off in what is not JSON.

@@ -31,8 +31,8 @@ pub(crate) struct Route {
     pub(crate) sees_some: Vec<u32>,
     /// Whether something is looked for in their texts.
     pub(crate) has_texts: bool,
-    /// Whether something is looked for at a place in them.
-    pub(crate) has_places: bool,
+    /// Of those, the ones that are asked when there is something at their place.
+    pub(crate) places: Vec<u32>,
     /// Whether what indicators see of them depends on other messages.
     pub(crate) is_client: bool,
     /// Flows that they may come in by, whatever the tool.
@@ -167,7 +167,7 @@ impl Route {
             dead_ends: Vec::new(),
             sees_some: Vec::new(),
             has_texts: false,
-            has_places: false,
+            places: Vec::new(),
             is_client: Mode::of(&message.mode).is_client(),
             sources: numbers(&rules.flows, |flow| flow.may_bring_in(message)),
             station: rules.stations.of(message),
@@ -206,7 +206,7 @@ impl Route {
             match lookup.map_or(LookedFor::Anything, |lookup| lookup.indicator(number)) {
                 LookedFor::Texts => self.has_texts = true,
                 // An answer is made of a message, and has places of its own.
-                LookedFor::Place if !is_answer => self.has_places = true,
+                LookedFor::Place if !is_answer => self.places.push(number),
                 LookedFor::Place | LookedFor::Anything => self.always.push(number),
             }
             if rule.dead_end.as_ref().is_some_and(DeadEnd::may_be_refuted) {
