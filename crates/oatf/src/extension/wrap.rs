@@ -339,7 +339,7 @@ impl Reader {
         let mut given = at.fields().filter(|(key, _)| actions.contains(&key.as_str()));
         let (Some((key, value)), None) = (given.next(), given.next()) else {
             let help =
-                format!("write one of `{}`; a second one is an operation of its own", actions.join("`, `"));
+                format!("keep one of `{}`, and write an operation for each of the others", actions.join("`, `"));
             self.error(at.path.clone(), "an operation has one action", help);
             return None;
         };
