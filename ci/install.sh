@@ -11,7 +11,7 @@ version=${SORTIE_VERSION:-$(sed -n 's/^version = "\(.*\)"$/\1/p' "$here/Cargo.to
 version=${version#v}
 machine="$(uname -s)-$(uname -m)"
 case "$machine" in
-  Linux-x86_64) target=x86_64-unknown-linux-gnu ;;
+  Linux-x86_64 | Linux-aarch64) target=$(uname -m)-unknown-linux-musl ;;
   *)
     echo "::error title=sortie::there is no program for $machine"
     exit 2

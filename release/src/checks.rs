@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::facts::{Facts, PROGRAM, broken, crates_of_package, output, read, read_text};
+use crate::facts::{Facts, FileKind, PROGRAM, broken, crates_of_package, output, read, read_text};
 use crate::packages::sha256;
 use crate::{Error, MODULE};
 
@@ -29,15 +29,19 @@ pub(crate) fn check_checksums(out: &Path) -> Result<(), Error> {
 
 /// Every crate that Cargo builds the program and the Python module from is listed, with a licence; and the bills are what the
 /// schema of `CycloneDX` says, as its own library for Python has it.
-pub(crate) fn check_bill(facts: &Facts, out: &Path, clean: &Path) -> Result<(), Error> {
+pub(crate) fn check_bills(targets: &[Facts], module: &str, out: &Path, clean: &Path) -> Result<(), Error> {
     let venv = clean.join("schema");
     output(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
     let mut install = Command::new(venv.join("bin/pip"));
     output(install.args(["install", "--quiet", "cyclonedx-python-lib[json-validation]>=11,<12"]))?;
     let script = "import sys\nfrom cyclonedx.schema import SchemaVersion\nfrom cyclonedx.validation.json import JsonStrictValidator\n\
                   wrong = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())\nsys.exit(str(wrong) if wrong else 0)";
-    for (package, folder) in [(PROGRAM, "."), (MODULE, "python")] {
-        let file = out.join(format!("{package}-{}.cdx.json", facts.version));
+    let version = &targets[0].version;
+    let programs =
+        targets.iter().map(|facts| (facts.file(FileKind::Bill), PROGRAM, ".", facts.target.as_str()));
+    let bill_of_module = (format!("{MODULE}-{version}.cdx.json"), MODULE, "python", module);
+    for (name, package, folder, target) in programs.chain([bill_of_module]) {
+        let file = out.join(&name);
         let bill: Value =
             serde_json::from_str(&read_text(&file)?).map_err(|error| broken("bill", error.to_string()))?;
         let components = bill["components"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -46,15 +50,9 @@ pub(crate) fn check_bill(facts: &Facts, out: &Path, clean: &Path) -> Result<(), 
         if let Some(part) = components.iter().find(is_unlicensed) {
             return Err(broken("bill", format!("{} has no licence", part["name"])));
         }
-        compare_crates(
-            &crates_of_bill(components),
-            &crates_of_package(Path::new(folder), package, &facts.target)?,
-        )?;
+        compare_crates(&crates_of_bill(components), &crates_of_package(Path::new(folder), package, target)?)?;
         output(Command::new(venv.join("bin/python")).args(["-c", script]).arg(&file))?;
-        println!(
-            "    bill of {package}: {} crates, each with a licence; valid by the schema",
-            components.len()
-        );
+        println!("    {name}: {} crates, each with a licence; valid by the schema", components.len());
     }
     Ok(())
 }
@@ -76,18 +74,42 @@ fn compare_crates(listed: &BTreeSet<String>, used: &BTreeSet<String>) -> Result<
     Err(broken("bill", format!("it lacks [{missing}], and lists [{extra}], which is not used")))
 }
 
-/// The formula names the archive that is here.
-pub(crate) fn check_formula(facts: &Facts, out: &Path) -> Result<(), Error> {
+/// The formula names the archives that are here.
+pub(crate) fn check_formula(targets: &[Facts], out: &Path) -> Result<(), Error> {
     let formula = read_text(&out.join("sortie.rb"))?;
-    let name = format!("{}.tar.gz", facts.stem());
-    let sum = sha256(&read(&out.join(&name))?);
-    if !formula.contains(&format!("/{name}\""))
-        || !formula.contains(&format!("sha256 \"{sum}\""))
-        || formula.contains('@')
-    {
-        return Err(broken("formula", "it does not name the archive"));
+    for facts in targets {
+        let name = facts.file(FileKind::Archive);
+        let sum = sha256(&read(&out.join(&name))?);
+        // Homebrew takes the checksum that follows an address.
+        if !formula.contains(&format!("/{name}\"\n    sha256 \"{sum}\"")) || formula.contains('@') {
+            return Err(broken("formula", format!("it does not name {name} with its checksum")));
+        }
     }
-    println!("    formula: names the archive and its checksum");
+    println!("    formula: names {} archives and their checksums", targets.len());
+    Ok(())
+}
+
+/// Every package for another processor has the program of the archive, whichever cannot be installed here.
+pub(crate) fn check_same_program(facts: &Facts, out: &Path) -> Result<(), Error> {
+    let unpack = |tool: &str, arguments: &[&str], file: &str, member: &str| {
+        output(Command::new(tool).args(arguments).arg(out.join(file)).arg(member))
+    };
+    let archive = facts.file(FileKind::Archive);
+    let program = unpack("tar", &["-xzOf"], &archive, &format!("{}/sortie", facts.stem()))?;
+    let wheel = facts.file(FileKind::ProgramWheel);
+    let script =
+        "import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))";
+    let scripts = format!("sortie-{}.data/scripts/sortie", facts.version);
+    let npm = facts.file(FileKind::NpmProgram);
+    for (name, packed) in [
+        (&wheel, unpack("python3", &["-c", script], &wheel, &scripts)?),
+        (&npm, unpack("tar", &["-xzOf"], &npm, "package/sortie")?),
+    ] {
+        if packed != program {
+            return Err(broken(name, format!("it has another program than {archive}")));
+        }
+        println!("    {name}: has the program of the archive");
+    }
     Ok(())
 }
 

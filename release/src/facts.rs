@@ -32,6 +32,18 @@ pub(crate) struct Facts {
     pub(crate) crates: BTreeSet<String>,
 }
 
+/// A file that there is for each target.
+#[derive(Clone, Copy)]
+pub(crate) enum FileKind {
+    Archive,
+    DebugArchive,
+    Bill,
+    Debian,
+    ProgramWheel,
+    NpmProgram,
+    Image,
+}
+
 impl Facts {
     /// Asks Cargo and Git about the repository.
     pub(crate) fn load(root: &Path, target: &str, url: Option<&str>) -> Result<Self, Error> {
@@ -54,7 +66,7 @@ impl Facts {
         })
     }
 
-    /// `sortie-0.1.0-x86_64-unknown-linux-gnu`
+    /// `sortie-0.1.0-x86_64-unknown-linux-musl`
     pub(crate) fn stem(&self) -> String {
         format!("sortie-{}-{}", self.version, self.target)
     }
@@ -62,6 +74,38 @@ impl Facts {
     /// The architecture in the words of Rust: `x86_64`.
     pub(crate) fn architecture(&self) -> &str {
         self.target.split('-').next().unwrap_or_default()
+    }
+
+    /// The architecture in the words of Debian and of images: `amd64`.
+    pub(crate) fn debian_architecture(&self) -> &'static str {
+        if self.architecture() == "aarch64" { "arm64" } else { "amd64" }
+    }
+
+    /// The architecture in the words of Node: `x64`.
+    pub(crate) fn node_architecture(&self) -> &'static str {
+        if self.architecture() == "aarch64" { "arm64" } else { "x64" }
+    }
+
+    /// Whether the program is for another processor than that of this machine.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.architecture() != std::env::consts::ARCH
+    }
+
+    /// The names of the files for this target.
+    pub(crate) fn file(&self, kind: FileKind) -> String {
+        let version = &self.version;
+        match kind {
+            FileKind::Archive => format!("{}.tar.gz", self.stem()),
+            FileKind::DebugArchive => format!("{}-debug.tar.gz", self.stem()),
+            FileKind::Bill => format!("{}.cdx.json", self.stem()),
+            FileKind::Debian => format!("sortie_{version}_{}.deb", self.debian_architecture()),
+            FileKind::ProgramWheel => {
+                let machine = self.architecture();
+                format!("sortie-{version}-py3-none-manylinux2014_{machine}.musllinux_1_1_{machine}.whl")
+            }
+            FileKind::NpmProgram => format!("sortie-linux-{}-{version}.tgz", self.node_architecture()),
+            FileKind::Image => format!("sortie-{version}-oci-{}.tar", self.debian_architecture()),
+        }
     }
 }
 

@@ -14,14 +14,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-use facts::{Facts, PROGRAM, read_text};
+use facts::{Facts, FileKind, PROGRAM, read_text};
 use packages::{Artefact, checksums, pretty};
-use program::Program;
+use program::{Program, Texts};
+use sbom::Package;
 use thiserror::Error as ThisError;
 
 const USAGE: &str = "\
-Usage: sortie-release pack TARGET PROGRAM DEBUG WHEELS OUT [URL]
-       sortie-release verify TARGET OUT";
+Usage: sortie-release pack PROGRAMS WHEELS OUT URL MODULE_TARGET TARGET...
+       sortie-release verify OUT MODULE_TARGET TARGET...
+
+The program for a target is in PROGRAMS/TARGET. The first target runs on this machine.";
 
 /// The package that is the Python module.
 const MODULE: &str = "sortie-python";
@@ -51,12 +54,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let ended = match words[..] {
-        ["pack", target, program, debug, wheels, out, ref url @ ..] if url.len() <= 1 => {
-            let inputs = [program, debug, wheels].map(Path::new);
-            pack(target, inputs, Path::new(out), url.first().copied())
+        ["pack", programs, wheels, out, url, module, _, ..] => {
+            let folders = [programs, wheels, out].map(Path::new);
+            load_facts(&words[6..], url).and_then(|targets| pack(&targets, folders, module))
         }
-        ["verify", target, out] => {
-            Facts::load(Path::new("."), target, None).and_then(|facts| verify::verify(&facts, Path::new(out)))
+        ["verify", out, module, _, ..] => {
+            load_facts(&words[3..], "").and_then(|targets| verify::verify(&targets, module, Path::new(out)))
         }
         _ => Err(Error::Usage),
     };
@@ -69,14 +72,14 @@ fn main() -> ExitCode {
     }
 }
 
+/// The facts for each target. An empty address stands for one that is reserved for examples.
+fn load_facts(targets: &[&str], url: &str) -> Result<Vec<Facts>, Error> {
+    let url = Some(url).filter(|url| !url.is_empty());
+    targets.iter().map(|target| Facts::load(Path::new("."), target, url)).collect()
+}
+
 /// Writes every artefact, and then their checksums. `wheels` is the folder with the wheel that has the Python module.
-fn pack(
-    target: &str,
-    [program, debug, wheels]: [&Path; 3],
-    out: &Path,
-    url: Option<&str>,
-) -> Result<(), Error> {
-    let facts = Facts::load(Path::new("."), target, url)?;
+fn pack(targets: &[Facts], [programs, wheels, out]: [&Path; 3], module: &str) -> Result<(), Error> {
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| Error::File { path, source }
@@ -85,14 +88,25 @@ fn pack(
     if out.exists() {
         fs::remove_dir_all(out).map_err(failed(out))?;
     }
-    let pages = out.join("man");
-    fs::create_dir_all(&pages).map_err(failed(&pages))?;
-    let program = Program::load(program, debug, &pages)?;
-    fs::remove_dir_all(&pages).map_err(failed(&pages))?;
-    check_size("sortie", program.executable.len(), MAX_PROGRAM)?;
+    let scratch = out.join("man");
+    fs::create_dir_all(&scratch).map_err(failed(&scratch))?;
+    let texts = Texts::load(&programs.join(&targets[0].target).join(PROGRAM), &scratch)?;
+    fs::remove_dir_all(&scratch).map_err(failed(&scratch))?;
 
-    let mut artefacts = artefacts(&facts, &program, &read_text(Path::new("Cargo.lock"))?);
-    artefacts.extend(python_artefacts(&facts, wheels)?);
+    let lock = read_text(Path::new("Cargo.lock"))?;
+    let mut artefacts = Vec::new();
+    let mut archives = Vec::new();
+    for facts in targets {
+        let program = Program::load(&programs.join(&facts.target), &texts)?;
+        check_size(&format!("sortie for {}", facts.target), program.executable.len(), MAX_PROGRAM)?;
+        archives.push(packages::archive(facts, &program));
+        artefacts.extend(target_artefacts(facts, &program, &lock));
+    }
+    artefacts.push(packages::formula(targets, &archives));
+    artefacts.push(packages::npm_starter(targets));
+    artefacts.push(("Containerfile".into(), include_bytes!("Containerfile").to_vec()));
+    artefacts.extend(archives);
+    artefacts.extend(python_artefacts(&targets[0], wheels, module)?);
     artefacts.sort();
     for (name, content) in &artefacts {
         println!("    {:>10} {name}", content.len());
@@ -106,33 +120,38 @@ fn pack(
 }
 
 /// The wheel with the program and the module, which maturin built, and what the module is made of.
-fn python_artefacts(facts: &Facts, wheels: &Path) -> Result<[Artefact; 2], Error> {
+fn python_artefacts(facts: &Facts, wheels: &Path, target: &str) -> Result<[Artefact; 2], Error> {
     let folder = Path::new("python");
-    let metadata = facts::cargo_metadata(folder, &facts.target)?;
+    let metadata = facts::cargo_metadata(folder, target)?;
     let lock = read_text(&folder.join("Cargo.lock"))?;
-    let crates = facts::crates_of_package(folder, MODULE, &facts.target)?;
-    let bill = pretty(&sbom::bill_of_materials(facts, MODULE, &metadata, &crates, &lock));
+    let crates = facts::crates_of_package(folder, MODULE, target)?;
+    let bill = pretty(&sbom::bill_of_materials(
+        facts,
+        &Package { name: MODULE, target, metadata: &metadata, crates: &crates, lock: &lock },
+    ));
     let wheel = verify::only(wheels, "", ".whl")?;
     let name = wheel.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok([(name, facts::read(&wheel)?), (format!("{MODULE}-{}.cdx.json", facts.version), bill.into_bytes())])
 }
 
-/// All that is made of the program alone.
-fn artefacts(facts: &Facts, program: &Program, lock: &str) -> Vec<Artefact> {
-    let archive = packages::archive(facts, program);
-    let bill = pretty(&sbom::bill_of_materials(facts, PROGRAM, &facts.metadata, &facts.crates, lock));
-    let mut artefacts = vec![
-        packages::formula(facts, &archive),
-        archive,
+/// What is made of the program for one target, but for the archive.
+fn target_artefacts(facts: &Facts, program: &Program, lock: &str) -> [Artefact; 6] {
+    let package = Package {
+        name: PROGRAM,
+        target: &facts.target,
+        metadata: &facts.metadata,
+        crates: &facts.crates,
+        lock,
+    };
+    let bill = pretty(&sbom::bill_of_materials(facts, &package));
+    [
         packages::debug_archive(facts, program),
         packages::debian(facts, program),
         packages::program_wheel(facts, program),
+        packages::npm_program(facts, program),
         packages::image(facts, program),
-        ("Containerfile".into(), include_bytes!("Containerfile").to_vec()),
-        (format!("sortie-{}.cdx.json", facts.version), bill.into_bytes()),
-    ];
-    artefacts.extend(packages::npm(facts, program));
-    artefacts
+        (facts.file(FileKind::Bill), bill.into_bytes()),
+    ]
 }
 
 fn check_size(name: &str, bytes: usize, max: usize) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, FileKind};
 use crate::program::Program;
 use crate::sbom::timestamp;
 use crate::tree::{FolderMode, Tree, gzip, to_ar};
@@ -23,35 +23,32 @@ pub(crate) fn archive(facts: &Facts, program: &Program) -> Artefact {
     let mut tree = Tree::default();
     tree.add_program("sortie", program.executable.as_slice());
     tree.add("LICENSE", facts.licence_text.as_str());
-    for (name, script) in &program.completions {
+    for (name, script) in &program.texts.completions {
         tree.add(format!("completions/{name}"), script.as_slice());
     }
-    for (name, page) in program.pages.iter() {
+    for (name, page) in program.texts.pages.iter() {
         tree.add(format!("man/{name}"), page);
     }
-    (format!("{}.tar.gz", facts.stem()), gzip(&tree.to_tar(&format!("{}/", facts.stem()), facts.time)))
+    (facts.file(FileKind::Archive), gzip(&tree.to_tar(&format!("{}/", facts.stem()), facts.time)))
 }
 
 /// The names and lines of functions. Unpacked beside the program, backtraces have both.
 pub(crate) fn debug_archive(facts: &Facts, program: &Program) -> Artefact {
     let mut tree = Tree::default();
     tree.add("sortie.debug", program.debug.as_slice());
-    (format!("{}-debug.tar.gz", facts.stem()), gzip(&tree.to_tar("", facts.time)))
+    (facts.file(FileKind::DebugArchive), gzip(&tree.to_tar("", facts.time)))
 }
 
 /// A package for Debian and its relatives. It depends on nothing, since the program is static.
 pub(crate) fn debian(facts: &Facts, program: &Program) -> Artefact {
-    let architecture = match facts.architecture() {
-        "aarch64" => "arm64",
-        _ => "amd64",
-    };
+    let architecture = facts.debian_architecture();
     let mut data = Tree::default();
     data.add_program(PROGRAM_PATH, program.executable.as_slice());
     data.add("usr/share/doc/sortie/copyright", facts.licence_text.as_str());
-    for (name, page) in program.pages.iter() {
+    for (name, page) in program.texts.pages.iter() {
         data.add(format!("usr/share/man/man1/{name}.gz"), gzip(page));
     }
-    for (name, script) in &program.completions {
+    for (name, script) in &program.texts.completions {
         let place = match *name {
             "sortie.bash" => "bash-completion/completions/sortie",
             "_sortie" => "zsh/vendor-completions/_sortie",
@@ -73,7 +70,7 @@ pub(crate) fn debian(facts: &Facts, program: &Program) -> Artefact {
         ("control.tar.gz", gzip(&about.to_tar("./", facts.time))),
         ("data.tar.gz", gzip(&data.to_tar("./", facts.time))),
     ];
-    (format!("sortie_{}_{architecture}.deb", facts.version), to_ar(&members, facts.time))
+    (facts.file(FileKind::Debian), to_ar(&members, facts.time))
 }
 
 /// A Python wheel that holds the program and no Python. A static program runs with any C library, so it has the tags of both. pip
@@ -103,47 +100,55 @@ pub(crate) fn program_wheel(facts: &Facts, program: &Program) -> Artefact {
     };
     let record: String = tree.iter().map(line).collect();
     tree.add(format!("{info}/RECORD"), format!("{record}{info}/RECORD,,\n"));
-    (format!("sortie-{}-py3-none-{}.whl", facts.version, tags.join(".")), tree.to_zip())
+    (facts.file(FileKind::ProgramWheel), tree.to_zip())
 }
 
-/// Two packages: one that npm chooses by system and processor and that holds the program, and one that starts it.
-pub(crate) fn npm(facts: &Facts, program: &Program) -> [Artefact; 2] {
-    let processor = match facts.architecture() {
-        "aarch64" => "arm64",
-        _ => "x64",
-    };
-    let platform = format!("@sortie/linux-{processor}");
-    let shared = |name: &str| json!({ "name": name, "version": facts.version, "description": facts.description, "license": facts.licence });
-    let mut holder = shared(&platform);
-    holder["os"] = json!(["linux"]);
-    holder["cpu"] = json!([processor]);
-    let mut starter = shared("sortie");
-    starter["bin"] = json!({ "sortie": "sortie.js" });
-    starter["optionalDependencies"] = json!({ platform: facts.version });
-    starter["engines"] = json!({ "node": ">=18" });
-    let package = |manifest: &Value| {
-        let mut tree = Tree::default();
-        tree.add("package.json", pretty(manifest));
-        tree.add("LICENSE", facts.licence_text.as_str());
-        tree
-    };
-    let mut holding = package(&holder);
-    holding.add_program("sortie", program.executable.as_slice());
-    let mut starting = package(&starter);
-    starting.add_program("sortie.js", include_str!("sortie.js"));
-    let pack = |name: String, tree: &Tree| (name, gzip(&tree.to_tar("package/", facts.time)));
-    [
-        pack(format!("sortie-linux-{processor}-{}.tgz", facts.version), &holding),
-        pack(format!("sortie-{}.tgz", facts.version), &starting),
-    ]
+/// The package that holds the program for one system and processor, by which npm chooses it.
+pub(crate) fn npm_program(facts: &Facts, program: &Program) -> Artefact {
+    let mut manifest = npm_manifest(facts, &npm_name(facts));
+    manifest["os"] = json!(["linux"]);
+    manifest["cpu"] = json!([facts.node_architecture()]);
+    let mut tree = npm_tree(facts, &manifest);
+    tree.add_program("sortie", program.executable.as_slice());
+    (facts.file(FileKind::NpmProgram), gzip(&tree.to_tar("package/", facts.time)))
+}
+
+/// The package that people name: it starts the program of the one for their system.
+pub(crate) fn npm_starter(targets: &[Facts]) -> Artefact {
+    let facts = &targets[0];
+    let mut manifest = npm_manifest(facts, "sortie");
+    manifest["bin"] = json!({ "sortie": "sortie.js" });
+    manifest["engines"] = json!({ "node": ">=18" });
+    for target in targets {
+        manifest["optionalDependencies"][npm_name(target)] = json!(target.version);
+    }
+    let mut tree = npm_tree(facts, &manifest);
+    tree.add_program("sortie.js", include_str!("sortie.js"));
+    (npm_starter_file(facts), gzip(&tree.to_tar("package/", facts.time)))
+}
+
+pub(crate) fn npm_starter_file(facts: &Facts) -> String {
+    format!("sortie-{}.tgz", facts.version)
+}
+
+fn npm_name(facts: &Facts) -> String {
+    format!("@sortie/linux-{}", facts.node_architecture())
+}
+
+fn npm_manifest(facts: &Facts, name: &str) -> Value {
+    json!({ "name": name, "version": facts.version, "description": facts.description, "license": facts.licence })
+}
+
+fn npm_tree(facts: &Facts, manifest: &Value) -> Tree {
+    let mut tree = Tree::default();
+    tree.add("package.json", pretty(manifest));
+    tree.add("LICENSE", facts.licence_text.as_str());
+    tree
 }
 
 /// An image without a base, as the layout that the Open Container Initiative describes.
 pub(crate) fn image(facts: &Facts, program: &Program) -> Artefact {
-    let architecture = match facts.architecture() {
-        "aarch64" => "arm64",
-        _ => "amd64",
-    };
+    let architecture = facts.debian_architecture();
     let mut files = Tree::default();
     files.add_program(PROGRAM_PATH, program.executable.as_slice());
     files.add("usr/share/doc/sortie/copyright", facts.licence_text.as_str());
@@ -192,20 +197,23 @@ pub(crate) fn image(facts: &Facts, program: &Program) -> Artefact {
         json!({ "org.opencontainers.image.ref.name": format!("sortie:{}", facts.version) });
     layout.add("index.json", pretty(&json!({ "schemaVersion": 2, "manifests": [listed] })));
     layout.add("oci-layout", "{\"imageLayoutVersion\":\"1.0.0\"}\n");
-    (format!("sortie-{}-oci.tar", facts.version), layout.to_tar("", facts.time))
+    (facts.file(FileKind::Image), layout.to_tar("", facts.time))
 }
 
-/// A Homebrew formula that installs the archive.
-pub(crate) fn formula(facts: &Facts, archive: &Artefact) -> Artefact {
-    let (name, content) = archive;
+/// A Homebrew formula that installs the archive for the processor of its user.
+pub(crate) fn formula(targets: &[Facts], archives: &[Artefact]) -> Artefact {
+    let facts = &targets[0];
+    let downloads = targets.iter().zip(archives).map(|(target, (name, content))| {
+        let processor = if target.architecture() == "aarch64" { "arm" } else { "intel" };
+        let (url, sum) = (&facts.url, sha256(content));
+        format!("  on_{processor} do\n    url \"{url}/{name}\"\n    sha256 \"{sum}\"\n  end\n")
+    });
     let text = include_str!("sortie.rb.in")
         .replace("@DESCRIPTION@", facts.description.split(',').next().unwrap_or_default())
         .replace("@HOME@", &facts.url)
-        .replace("@URL@", &format!("{}/{name}", facts.url))
-        .replace("@SHA256@", &sha256(content))
+        .replace("@DOWNLOADS@", &downloads.collect::<Vec<_>>().join("\n"))
         .replace("@VERSION@", &facts.version)
-        .replace("@LICENSE@", &facts.licence)
-        .replace("@ARCH@", if facts.architecture() == "aarch64" { "arm64" } else { "x86_64" });
+        .replace("@LICENSE@", &facts.licence);
     ("sortie.rb".into(), text.into_bytes())
 }
 

@@ -15,13 +15,20 @@ use crate::packages::IMAGE_USER;
 pub(crate) struct Place {
     name: &'static str,
     folder: PathBuf,
+    /// What starts a program of another processor.
+    emulator: Option<String>,
     /// When the download was complete.
     since: Instant,
 }
 
 impl Place {
     /// Copies artefacts into a new folder, and begins to count.
-    pub(crate) fn new(name: &'static str, above: &Path, artefacts: &[PathBuf]) -> Result<Self, Error> {
+    pub(crate) fn new(
+        name: &'static str,
+        above: &Path,
+        artefacts: &[PathBuf],
+        emulator: Option<String>,
+    ) -> Result<Self, Error> {
         let folder = create_folder(&above.join(name))?;
         create_folder(&folder.join("home"))?;
         let downloads = create_folder(&folder.join("download"))?;
@@ -29,7 +36,11 @@ impl Place {
             let to = downloads.join(from.file_name().unwrap_or_default());
             std::fs::copy(from, &to).map_err(|source| Error::File { path: to, source })?;
         }
-        Ok(Self { name, folder, since: Instant::now() })
+        Ok(Self { name, folder, emulator, since: Instant::now() })
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.name
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -64,6 +75,32 @@ impl Place {
         command
     }
 
+    /// A program in a system that has nothing but what is in `root`, `/proc` and `/dev`. It can write only into its home and `/tmp`.
+    pub(crate) fn in_root(&self, root: &Path, home: &str, program: &str) -> Command {
+        let mut command = bubblewrap();
+        // Whatever runs containers mounts these. Without a folder for them, bubblewrap says so.
+        for mounted in ["proc", "dev"] {
+            let _ = std::fs::create_dir_all(root.join(mounted));
+        }
+        command.arg("--ro-bind").arg(root).arg("/").args(["--proc", "/proc", "--dev", "/dev"]);
+        for writable in [home, "/tmp"] {
+            command.arg("--bind").arg(root.join(writable.trim_start_matches('/'))).arg(writable);
+        }
+        let user = IMAGE_USER.to_string();
+        command.args(["--uid", &user, "--gid", &user, "--chdir", home, "--setenv", "HOME", home]);
+        command.args(["--setenv", "PATH", "/usr/bin"]);
+        match &self.emulator {
+            // `/dev` is the one folder that is made anew, and so can take a file that is not in the root.
+            Some(emulator) => {
+                command.args(["--ro-bind", emulator, "/dev/emulator", "--", "/dev/emulator", program]);
+            }
+            None => {
+                command.args(["--", program]);
+            }
+        }
+        command
+    }
+
     /// Checks that Rust cannot be had here, so that no package can need it.
     pub(crate) fn check_no_rust(&self) -> Result<(), Error> {
         let mut search = self.on_system("/bin/sh", search_path());
@@ -73,23 +110,6 @@ impl Place {
         }
         Err(self.fail(format!("Rust is within reach: {}", String::from_utf8_lossy(&found).trim())))
     }
-}
-
-/// A program in a system that has nothing but what is in `root`, `/proc` and `/dev`. It can write only into its home and `/tmp`.
-pub(crate) fn in_root(root: &Path, home: &str, program: &str) -> Command {
-    let mut command = bubblewrap();
-    // Whatever runs containers mounts these. Without a folder for them, bubblewrap says so.
-    for mounted in ["proc", "dev"] {
-        let _ = std::fs::create_dir_all(root.join(mounted));
-    }
-    command.arg("--ro-bind").arg(root).arg("/").args(["--proc", "/proc", "--dev", "/dev"]);
-    for writable in [home, "/tmp"] {
-        command.arg("--bind").arg(root.join(writable.trim_start_matches('/'))).arg(writable);
-    }
-    let user = IMAGE_USER.to_string();
-    command.args(["--uid", &user, "--gid", &user, "--chdir", home, "--setenv", "HOME", home]);
-    command.args(["--setenv", "PATH", "/usr/bin", "--", program]);
-    command
 }
 
 /// The search path of whoever runs this.

@@ -13,15 +13,21 @@ enum Use {
     Build,
 }
 
-/// What one package is made of: the program, or the Python module. `crates` are those it is built from, as
-/// `name version`; `lock` is the text of its `Cargo.lock`, which has the checksums.
-pub(crate) fn bill_of_materials(
-    facts: &Facts,
-    name: &str,
-    metadata: &Value,
-    crates: &BTreeSet<String>,
-    lock: &str,
-) -> Value {
+/// A package and all that Cargo knows about what it is built from.
+pub(crate) struct Package<'a> {
+    /// The program, or the Python module.
+    pub(crate) name: &'a str,
+    pub(crate) target: &'a str,
+    pub(crate) metadata: &'a Value,
+    /// The crates that it is built from, as `name version`.
+    pub(crate) crates: &'a BTreeSet<String>,
+    /// The text of its `Cargo.lock`, which has the checksums.
+    pub(crate) lock: &'a str,
+}
+
+/// What one package is made of.
+pub(crate) fn bill_of_materials(facts: &Facts, described: &Package) -> Value {
+    let &Package { name, target, metadata, crates, lock } = described;
     let graph = Graph::new(metadata);
     let program = package(metadata, name);
     let root = program["id"].as_str().unwrap_or_default();
@@ -50,7 +56,7 @@ pub(crate) fn bill_of_materials(
                 "licenses": [{ "expression": facts.licence }],
                 "purl": purl(program),
             },
-            "properties": [{ "name": "cdx:rustc:sbom:target:triple", "value": facts.target }],
+            "properties": [{ "name": "cdx:rustc:sbom:target:triple", "value": target }],
         },
         "components": components,
         "dependencies": dependencies,
@@ -238,7 +244,8 @@ mod tests {
             crates: ["linked 1.0.0", "derive 1.0.0", "parser 1.0.0"].map(str::to_owned).into(),
         };
         let lock = "[[package]]\nname = \"linked\"\nversion = \"1.0.0\"\nchecksum = \"abc\"\n";
-        bill_of_materials(&facts, "sortie", &facts.metadata, &facts.crates, lock)
+        let (metadata, crates, target) = (&facts.metadata, &facts.crates, facts.target.as_str());
+        bill_of_materials(&facts, &Package { name: "sortie", target, metadata, crates, lock })
     }
 
     #[test]

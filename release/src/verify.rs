@@ -8,20 +8,20 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::Error;
-use crate::checks::{check_bill, check_checksums, check_formula};
-use crate::facts::{Facts, PROGRAM, broken, create_folder, output, read};
+use crate::checks::{check_bills, check_checksums, check_formula, check_same_program};
+use crate::facts::{Facts, FileKind, PROGRAM, broken, create_folder, output, read};
 use crate::hooks::check_hooks;
-use crate::packages::{IMAGE_USER, sha256};
-use crate::place::{Place, in_root, search_path};
+use crate::packages::{IMAGE_USER, npm_starter_file, sha256};
+use crate::place::{Place, search_path};
 
 /// From a package on disk to the first verdict, at most. Installing counts.
 const MAX_SECONDS: f64 = 30.0;
 
-/// Checks everything that `pack` wrote into `out`.
-pub(crate) fn verify(facts: &Facts, out: &Path) -> Result<(), Error> {
+/// Checks everything that `pack` wrote into `out`. The Python module is for the target `module`.
+pub(crate) fn verify(targets: &[Facts], module: &str, out: &Path) -> Result<(), Error> {
     let out = &out.canonicalize().map_err(|source| Error::File { path: out.to_owned(), source })?;
     let clean = std::env::temp_dir().join(format!("sortie-release-{}", std::process::id()));
-    let verified = verify_all(facts, out, &create_folder(&clean)?);
+    let verified = verify_all(targets, module, out, &create_folder(&clean)?);
     // Nothing depends on whether it is gone.
     let _ = fs::remove_dir_all(&clean);
     verified
@@ -32,40 +32,61 @@ type Install = fn(&Place, &[PathBuf]) -> Result<Start, Error>;
 /// Makes a command that starts the program where it was installed.
 type Start = Box<dyn Fn(&Place) -> Command>;
 
-fn verify_all(facts: &Facts, out: &Path, clean: &Path) -> Result<(), Error> {
+fn verify_all(targets: &[Facts], module: &str, out: &Path, clean: &Path) -> Result<(), Error> {
     check_checksums(out)?;
-    check_bill(facts, out, clean)?;
-    check_formula(facts, out)?;
-    let artefact = |name: String| vec![out.join(name)];
-    let processor = if facts.architecture() == "aarch64" { "arm64" } else { "x64" };
-    let npm_files = ["sortie".to_owned(), format!("sortie-linux-{processor}")]
-        .map(|name| out.join(format!("{name}-{}.tgz", facts.version)))
-        .to_vec();
-    let ways: Vec<(&'static str, Vec<PathBuf>, Install)> = vec![
-        ("archive", artefact(format!("{}.tar.gz", facts.stem())), archive),
-        ("debian", vec![only(out, "", ".deb")?], debian),
-        ("wheel", vec![only(out, "-abi3-", ".whl")?, only(out, "-py3-none-", ".whl")?], wheel),
-        ("program wheel", vec![only(out, "-py3-none-", ".whl")?], wheel),
-        ("npm", npm_files, npm),
-        ("image", artefact(format!("sortie-{}-oci.tar", facts.version)), image),
-    ];
-    for (name, artefacts, install) in ways {
-        let place = Place::new(name, clean, &artefacts)?;
-        let downloads: Vec<PathBuf> = artefacts.iter().map(|path| place.download(path)).collect();
-        let start = install(&place, &downloads)?;
-        run(&place, &start, &["run", "SRT-001", "--agent", "builtin:gullible"], 1)?;
-        let first = place.seconds();
-        if first > MAX_SECONDS {
-            return Err(place.fail(format!("the first verdict took {first:.1} s")));
+    check_bills(targets, module, out, clean)?;
+    check_formula(targets, out)?;
+    for facts in targets {
+        let file = |kind: FileKind| out.join(facts.file(kind));
+        let program_wheel = file(FileKind::ProgramWheel);
+        let mut ways: Vec<(&'static str, Vec<PathBuf>, Install)> = vec![
+            ("archive", vec![file(FileKind::Archive)], archive),
+            ("debian", vec![file(FileKind::Debian)], debian),
+            ("image", vec![file(FileKind::Image)], image),
+        ];
+        if facts.is_foreign() {
+            check_same_program(facts, out)?;
+        } else {
+            let npm_files = vec![out.join(npm_starter_file(facts)), file(FileKind::NpmProgram)];
+            ways.push(("wheel", vec![only(out, "-abi3-", ".whl")?, program_wheel.clone()], wheel));
+            ways.push(("program wheel", vec![program_wheel], wheel));
+            ways.push(("npm", npm_files, npm));
         }
-        let version = run(&place, &start, &["--version"], 0)?;
-        if version.trim() != format!("sortie {}", facts.version) {
-            return Err(place.fail(format!("it says that it is `{}`", version.trim())));
+        for (name, artefacts, install) in ways {
+            let place = Place::new(name, &clean.join(&facts.target), &artefacts, emulator(facts))?;
+            let downloads: Vec<PathBuf> = artefacts.iter().map(|path| place.download(path)).collect();
+            let start = install(&place, &downloads)?;
+            check_program(facts, &place, &start)?;
         }
-        run(&place, &start, &["demo"], 0)?;
-        println!("    {name}: first verdict after {first:.1} s, demo after {:.1} s", place.seconds());
     }
     check_hooks(&only(out, "-abi3-", ".whl")?, clean)
+}
+
+/// What runs the programs of another processor.
+fn emulator(facts: &Facts) -> Option<String> {
+    facts.is_foreign().then(|| format!("/usr/bin/qemu-{}-static", facts.architecture()))
+}
+
+/// Plays one attack and the demo. The first verdict has to come soon, but not from an emulated processor.
+fn check_program(facts: &Facts, place: &Place, start: &Start) -> Result<(), Error> {
+    run(place, start, &["run", "SRT-001", "--agent", "builtin:gullible"], 1)?;
+    let first = place.seconds();
+    if first > MAX_SECONDS && !facts.is_foreign() {
+        return Err(place.fail(format!("the first verdict took {first:.1} s")));
+    }
+    let version = run(place, start, &["--version"], 0)?;
+    if version.trim() != format!("sortie {}", facts.version) {
+        return Err(place.fail(format!("it says that it is `{}`", version.trim())));
+    }
+    run(place, start, &["demo"], 0)?;
+    let how = if facts.is_foreign() { " (emulated)" } else { "" };
+    println!(
+        "    {} {}{how}: first verdict after {first:.1} s, demo after {:.1} s",
+        facts.architecture(),
+        place.name(),
+        place.seconds()
+    );
+    Ok(())
 }
 
 /// Runs the program, which has to end with `code`, and gives what it printed.
@@ -92,7 +113,7 @@ fn archive(place: &Place, downloads: &[PathBuf]) -> Result<Start, Error> {
     {
         read(&root.join(&folder).join(file))?;
     }
-    Ok(Box::new(move |_| in_root(&root, "/home", &format!("/{folder}/sortie"))))
+    Ok(Box::new(move |place| place.in_root(&root, "/home", &format!("/{folder}/sortie"))))
 }
 
 /// What dpkg installs into a root of its own, which needs no rights. The program runs in that root.
@@ -103,9 +124,11 @@ fn debian(place: &Place, downloads: &[PathBuf]) -> Result<Start, Error> {
     create_folder(&root.join("var/lib/dpkg/updates"))?;
     let mut install = place.on_system("dpkg", search_path());
     install.arg(format!("--root={}", root.display()));
-    install.args(["--force-not-root", "--force-bad-path", "--log=/dev/null", "--install"]).arg(&downloads[0]);
+    // A package for another processor runs emulated.
+    install.args(["--force-not-root", "--force-bad-path", "--force-architecture", "--log=/dev/null"]);
+    install.arg("--install").arg(&downloads[0]);
     output(&mut install)?;
-    Ok(Box::new(move |_| in_root(&root, "/home", "/usr/bin/sortie")))
+    Ok(Box::new(move |place| place.in_root(&root, "/home", "/usr/bin/sortie")))
 }
 
 /// Evaluates a message with the module.
@@ -180,7 +203,7 @@ fn image(place: &Place, downloads: &[PathBuf]) -> Result<Start, Error> {
     }
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (entry, folder) = (text(&settings["Entrypoint"][0]), text(&settings["WorkingDir"]));
-    Ok(Box::new(move |_| in_root(&root, &folder, &entry)))
+    Ok(Box::new(move |place| place.in_root(&root, &folder, &entry)))
 }
 
 /// A root with a home and a folder for what is temporary, and nothing else.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::peers::{self, PythonTools};
-use crate::step::{Failure, Runner, cargo, is_installed, root};
+use crate::step::{Failure, Runner, cargo, is_installed, root, target_folder};
 
 /// The project that maturin builds.
 const PROJECT: &str = "python";
@@ -79,10 +79,15 @@ pub(crate) fn bench(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     runner.command("bench", &mut bench, "see the message above")
 }
 
-/// The wheel as it is shipped: the program is in `target/ship`. Gives where it is.
-pub(crate) fn release(runner: &mut Runner, target: &str, prefixes: &[String]) -> Result<PathBuf, Failure> {
+/// The wheel as it is shipped: a program, and the module for a target. Gives where it is.
+pub(crate) fn release(
+    runner: &mut Runner,
+    program: &Path,
+    target: &str,
+    prefixes: &[String],
+) -> Result<PathBuf, Failure> {
     let tools = peers::python_tools(runner)?;
-    stage(runner, &root().join("target/ship/sortie"))?;
+    stage(runner, program)?;
     let wheels = root().join("target/ship/wheel");
     let mut build = maturin(runner, &tools, &wheels)?;
     // maturin reads the symbols of the module, and names the oldest C library that has them.
@@ -136,17 +141,8 @@ fn maturin(runner: &mut Runner, tools: &PythonTools, wheels: &Path) -> Result<Co
         _ => Ok(()),
     })?;
     let mut command = Command::new(tools.maturin());
-    command.args([
-        "build",
-        "--quiet",
-        "--locked",
-        "--manifest-path",
-        MANIFEST,
-        "--target-dir",
-        "target",
-        "--out",
-    ]);
-    command.arg(wheels).current_dir(root());
+    command.args(["build", "--quiet", "--locked", "--manifest-path", MANIFEST, "--target-dir"]);
+    command.arg(target_folder()).arg("--out").arg(wheels).current_dir(root());
     Ok(command)
 }
 

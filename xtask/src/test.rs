@@ -171,7 +171,7 @@ fn tested(
     tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
     tests.args(["--", "--include-ignored", "--skip", "coding_agents::", "--skip", "vscode::"]);
     tests.args(["--skip", "published::"]);
-    // A few of them are in every run; all of them take a quarter of an hour.
+    // A few of them are in every run; all of them take four minutes of CPU time.
     tests.args(["--skip", "a_hundred_thousand_random_edits"]);
     if let Some(fixtures) = fixtures {
         tests.env("SORTIE_FIXTURES", fixtures);

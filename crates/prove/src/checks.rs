@@ -197,7 +197,7 @@ fn own_payload(scene: &Scene<'_>, id: &str, judged: &[Judged<'_>]) -> Option<Fin
             own.record.surfaces.join("` and `"),
         );
         let finding = Finding::new(FindingKind::OwnPayload, message).about(id);
-        Some(finding.help("look at what the agent does with it: another `surface` or `direction`, or a field that it writes"))
+        Some(finding.help("match what the agent does instead: another `surface` or `direction`, or a field that the agent writes"))
     })
 }
 

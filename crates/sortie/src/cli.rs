@@ -26,7 +26,7 @@ pub(crate) struct Cli {
         default_value = "auto",
         value_parser = words([
             ("auto", "On a terminal", ColorChoice::Auto),
-            ("always", "In files and pipes too", ColorChoice::Always),
+            ("always", "Also in files and pipes", ColorChoice::Always),
             ("never", "Nowhere", ColorChoice::Never),
         ]),
         hide_possible_values = false

@@ -23,6 +23,11 @@ use options::{FindingsFormat, Format, RunsFormat, Sources};
 use output::{ReportOutput, SarifArgs};
 use signals::{SignalSender, block_on};
 
+/// Guarded by `cargo xtask bench imports`: the allocator of musl takes most of the time there.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     cli::main().into()
 }

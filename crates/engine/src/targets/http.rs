@@ -40,7 +40,7 @@ pub(super) async fn open(
     }
     if let Some(path) = &http.answer {
         jsonpath::parse(path)
-            .map_err(|error| TargetError::Invalid(format!("the path of the answer: {error}")))?;
+            .map_err(|error| TargetError::Invalid(format!("the path to the answer is not valid: {error}")))?;
     }
     let web = Web::open(&http.at, client, log, settings).await?;
     Ok(HttpSession { web, method, body: http.body.clone(), session: session() })

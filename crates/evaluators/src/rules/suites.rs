@@ -15,10 +15,10 @@ pub(super) const E_026: Rule = error("E-026", "a suite does not include itself",
 findings! {
     E_024 several(): "each item includes one thing",
         help "write an item for each: `- evaluator: a` and `- tag: b`";
-    E_025 includes_nothing(): "this suite includes nothing",
-        help "a suite without cases would pass everything: list what is in it";
-    E_025 holds_nothing(id: &str): "nothing is in the suite `{id}`",
-        help "a suite without cases would pass everything: include something";
+    E_025 includes_nothing(): "the suite is empty",
+        help "add an evaluator, document, suite or tag to `include`: every target would pass an empty suite";
+    E_025 holds_nothing(id: &str): "suite `{id}` is empty",
+        help "include something else: every target would pass an empty suite";
     E_026 cycle(ids: &[String]): "these suites include each other: {}" = way(ids),
         help "remove one of these: a suite cannot be a part of itself";
 }

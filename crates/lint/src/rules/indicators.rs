@@ -75,10 +75,10 @@ fn fires_by_itself(scope: &Scope<'_>, message: &Message<'_>, place: &NodePath, r
     }
     finding.help(match scope.modes.first().map(|mode| Mode::of(mode)) {
         Some(Mode::McpServer) => {
-            "look at what the agent does with it: `surface: tools/call`, `direction: request`"
+            "match what the agent does instead: `surface: tools/call`, `direction: request`"
         }
         Some(Mode::A2aServer) => {
-            "look at what the agent does with it: `surface: message/send`, `direction: request`"
+            "match what the agent does instead: `surface: message/send`, `direction: request`"
         }
         Some(Mode::AgUiClient) => {
             "look at what the agent answers: `surface: text_message_end`, `target: _text`"

@@ -130,7 +130,7 @@ impl<'d> Look<'d> {
         let is_payload = !is_meant(scope, &nearest);
         if is_payload && scope.indicator.tier != Some(Tier::Ingested) {
             finding =
-                finding.help("the attack itself writes that message; look at what the agent does with it");
+                finding.help("the attack itself writes that message; match what the agent does instead");
             if let Some(edits) = self.answer_instead(scope, path, target) {
                 let title = "write `protocol: agent` and `target: text`, what the agent answers its user";
                 finding.suggestion(title, edits);

@@ -338,8 +338,10 @@ impl Reader {
         let on: WrappedMethod = self.word(&on, WrappedMethod::WORDS)?.parse().ok()?;
         let mut given = at.fields().filter(|(key, _)| actions.contains(&key.as_str()));
         let (Some((key, value)), None) = (given.next(), given.next()) else {
-            let help =
-                format!("write one of `{}`; a second one is an operation of its own", actions.join("`, `"));
+            let help = format!(
+                "keep one of `{}`, and write an operation for each of the others",
+                actions.join("`, `")
+            );
             self.error(at.path.clone(), "an operation has one action", help);
             return None;
         };

@@ -25,7 +25,7 @@ Examples:
 
 /// List agent presets, and find the MCP servers that clients on this machine use.
 ///
-/// A preset describes how to start an agent with the servers of an attack, without changing its user's files. Use it with
+/// A preset describes how to start an agent with the servers of an attack, without changing the user's files. Use it with
 /// `sortie run --agent NAME`. sortie.toml can define more.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES, subcommand_required = true, arg_required_else_help = true)]

@@ -75,7 +75,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
-    /// Do not report warnings with this code: a code, a family such as `L`, or `warnings` for all
+    /// Do not report these warnings: a code, a family such as `L`, or `warnings` for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<String>,
 }

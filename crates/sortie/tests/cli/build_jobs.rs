@@ -18,7 +18,7 @@ fn text(output: &Output) -> String {
 
 /// The program as the archive of a release has it, with a list of checksums.
 fn releases(folder: &Path, version: &str) -> PathBuf {
-    let name = format!("sortie-{version}-x86_64-unknown-linux-gnu");
+    let name = format!("sortie-{version}-{}-unknown-linux-musl", std::env::consts::ARCH);
     let place = folder.join(format!("v{version}"));
     fs::create_dir_all(place.join(&name)).unwrap();
     fs::copy(snapbox::cmd::cargo_bin!("sortie"), place.join(&name).join("sortie")).unwrap();
@@ -59,8 +59,8 @@ fn the_action_installs_a_program_whose_checksum_is_right() {
 
 #[test]
 fn the_action_refuses_a_program_whose_checksum_is_wrong_or_missing() {
-    for sums in [format!("{}  sortie-9.9.9-x86_64-unknown-linux-gnu.tar.gz\n", "0".repeat(64)), String::new()]
-    {
+    let archive = format!("sortie-9.9.9-{}-unknown-linux-musl.tar.gz", std::env::consts::ARCH);
+    for sums in [format!("{}  {archive}\n", "0".repeat(64)), String::new()] {
         let folder = tempfile::tempdir().unwrap();
         let place = releases(folder.path(), "9.9.9");
         fs::write(place.join("SHA256SUMS"), sums).unwrap();

@@ -442,7 +442,7 @@ impl Transcriber {
                     found.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
                 Ok(found.collect::<Vec<_>>())
             }
-            (Err(error), _) => Err(format!("the path of the answer: {error}")),
+            (Err(error), _) => Err(format!("the path to the answer is not valid: {error}")),
             (_, Err(error)) => Err(no_json(&error)),
         };
         match found {

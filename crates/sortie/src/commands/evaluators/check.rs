@@ -58,7 +58,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     deny: Vec<String>,
 
-    /// Do not report warnings with this code; `warnings` means all
+    /// Do not report these warnings: a code, or `warnings` for all
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<String>,
 }

@@ -18,7 +18,7 @@ Examples:
 
 Exit codes:
   0  the checks agree with the fixtures, or leave a case to a judge where that is allowed
-  1  the checks disagree with a fixture, or must decide a case and do not
+  1  a check disagrees with a fixture, or leaves a case undecided that it must decide
   2  an evaluator with errors, an unknown id, or no case at all";
 
 /// Test the checks of evaluators against their fixtures.
