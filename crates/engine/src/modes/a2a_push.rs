@@ -9,7 +9,7 @@ use serde_json::Value;
 use sortie_trace::Kind;
 use sortie_wire::Limits;
 use sortie_wire::a2a::NOTIFICATION_TOKEN;
-use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response};
+use sortie_wire::http::{Answer, Client, ClientError, ClientOptions, Response, is_loopback};
 use url::Url;
 
 use crate::actor::{ActorState, Spoken};
@@ -124,15 +124,6 @@ impl Push {
             actor.heard_in(phase, &[], Spoken::new(&[SURFACE], Kind::Response, &connection, &body));
         }
         if status.is_success() { Ok(()) } else { Err(PushError::Status(status)) }
-    }
-}
-
-pub(crate) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.to_canonical().is_loopback(),
-        Some(url::Host::Domain(name)) => name.trim_end_matches('.').eq_ignore_ascii_case("localhost"),
-        None => false,
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sortie_evaluators::cases::{HttpAccess, Offer, TargetKind};
 use sortie_trace::{Header, TracedTarget};
 use sortie_wire::Limits;
-use sortie_wire::http::Client;
+use sortie_wire::http::{Client, is_loopback};
 use url::Url;
 
 use super::channel::Channel;
@@ -17,7 +17,6 @@ use super::error::TargetError;
 use super::http::{self, HttpTarget};
 use super::web::{Web, new_client};
 use super::{a2a, ag_ui, mcp};
-use crate::modes::a2a_push::is_loopback;
 use crate::modes::{self, A2aVersion, Address, McpRevision};
 
 /// What is attacked: a description, from which every case makes a connection of its own.

@@ -1,6 +1,7 @@
 //! A2A 0.3 and 1.0 over HTTP: JSON-RPC in the body of a POST, answered whole or as server-sent events, and the agent card at its
 //! well-known places.
 
+mod card;
 mod client;
 mod server;
 mod tasks;
@@ -10,6 +11,7 @@ pub use sortie_protocol::a2a::{
     has_extended_card, list_tasks, stream_items, with_history,
 };
 
+pub use card::card_leading_here;
 pub use client::{A2aClient, AgentEndpoint, Fetched};
 pub use server::{AgentReply, AgentService, Caller, serve};
 pub use tasks::{PushConfig, TaskStore};

@@ -8,6 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use thiserror::Error;
+use url::Url;
 
 /// The hosts that a listener answers for.
 #[derive(Clone, Debug)]
@@ -98,6 +99,16 @@ fn normal(host: &str) -> &str {
 /// A header for a message: what is not text is escaped, and only so much of it.
 fn shown(value: &HeaderValue) -> String {
     value.as_bytes().escape_ascii().take(100).map(char::from).collect()
+}
+
+/// Whether a URL leads to this machine.
+pub fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.to_canonical().is_loopback(),
+        Some(url::Host::Domain(name)) => name.trim_end_matches('.').eq_ignore_ascii_case("localhost"),
+        None => false,
+    }
 }
 
 #[cfg(test)]

@@ -18,6 +18,6 @@ pub use client::{
     wait_until_accepts,
 };
 pub use contacts::ContactListener;
-pub use hosts::{Foreign, Hosts};
+pub use hosts::{Foreign, Hosts, is_loopback};
 pub use server::{BindError, Listener, ListenerCounts, Peer};
 pub use stream::{SendError, StreamBody, StreamSender, Streams, TooManyStreams};

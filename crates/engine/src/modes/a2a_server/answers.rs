@@ -2,13 +2,12 @@
 
 use std::hash::{BuildHasher as _, RandomState};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sortie_wire::a2a::{
     A2aVersion, PushConfig, StreamItem, TaskObject, TaskStore, code, list_tasks, stream_items, with_history,
 };
 use sortie_wire::{Lock, Members};
 
-use super::{array, card, text};
 use crate::actor::ActorState;
 use crate::modes::StateError;
 use crate::modes::a2a_push::Webhook;
@@ -32,7 +31,7 @@ impl Plan {
         let content = |entry: &WirePayload| entry.get("content").filter(|content| !content.value().is_null());
         let answers =
             responses.entries.iter().map(|entry| (content(entry), Synthesis::of(entry, Shape::Task)));
-        Ok(Self { card: card.unwrap_or_else(card::minimal), answers: answers.collect(), responses })
+        Ok(Self { card: card.unwrap_or_else(minimal_card), answers: answers.collect(), responses })
     }
 
     /// What answers a message: content, and what is to be generated instead of it. Without any, the answer is an empty task.
@@ -221,7 +220,7 @@ impl Desk {
         let tasks = self.tasks.lock();
         let configs = tasks.configs(task).ok_or(TASK_NOT_FOUND)?.iter().map(|config| config.of_task(task));
         let configs: Vec<_> = configs.collect();
-        Ok(Answer::Result(array(&configs)))
+        Ok(Answer::Result(format!("[{}]", configs.join(","))))
     }
 
     fn delete_config(&self, question: Question<'_>) -> Result<Answer, Refusal> {
@@ -255,7 +254,7 @@ fn empty_task(params: &Value) -> String {
     let given = |name: &str| params.pointer("/message")?.get(name)?.as_str().map(ToOwned::to_owned);
     let id = given("taskId").unwrap_or_else(fresh_id);
     let context = given("contextId").unwrap_or_else(fresh_id);
-    let (id, context) = (text(&id), text(&context));
+    let (id, context) = (Value::from(&*id).to_string(), Value::from(&*context).to_string());
     format!(r#"{{"kind":"task","id":{id},"contextId":{context},"status":{{"state":"completed"}}}}"#)
 }
 
@@ -266,6 +265,26 @@ fn fresh_id() -> String {
     let bits = (random(0) << 64 | random(1)) & !(0xf << 76 | 0x3 << 62) | 0x4 << 76 | 0x2 << 62;
     let hex = format!("{bits:032x}");
     format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+/// The card of an agent that the document does not describe. Its address is filled in when it is served.
+fn minimal_card() -> WirePayload {
+    WirePayload::plain(json!({
+        "protocolVersion": "0.3.0",
+        "name": "oatf-agent",
+        "description": "An agent that takes messages.",
+        "version": "1.0.0",
+        "preferredTransport": "JSONRPC",
+        "capabilities": {"streaming": true, "pushNotifications": true},
+        "defaultInputModes": ["text/plain"],
+        "defaultOutputModes": ["text/plain"],
+        "skills": [{
+            "id": "messages",
+            "name": "Messages",
+            "description": "Takes messages and works on them.",
+            "tags": ["messages"],
+        }],
+    }))
 }
 
 #[cfg(test)]

@@ -8,15 +8,14 @@ use serde_json::value::RawValue;
 use sortie_trace::{ActorFailure, Kind};
 use sortie_wire::Limits;
 use sortie_wire::a2a::{
-    self, A2aVersion, AgentReply, AgentService, Caller, Operation, code, complete_card, error_details,
-    has_extended_card,
+    self, A2aVersion, AgentReply, AgentService, Caller, Operation, card_leading_here, code, complete_card,
+    error_details, has_extended_card,
 };
 use sortie_wire::http::{BodyError, Hosts};
 use sortie_wire::jsonrpc::{self, Incoming};
 use url::Url;
 
 use super::answers::{Answer, Desk, Plan, Question};
-use super::card;
 use crate::actor::{ActorState, Entered, EntryAction, HeardMessage, Spoken};
 use crate::modes::a2a_push::{self, Push};
 use crate::modes::{ActorError, Serving, reachable, read_phases};
@@ -145,7 +144,7 @@ impl Server {
             return Some(filled);
         }
         let found = host.and_then(|host| Url::parse(&format!("http://{host}/")).ok());
-        let (json, replaced) = card::leading_here(filled, found.as_ref().unwrap_or(&self.base));
+        let (json, replaced) = card_leading_here(filled, found.as_ref().unwrap_or(&self.base));
         for url in replaced {
             let host =
                 Url::parse(&url).ok().and_then(|url| url.host_str().map(ToOwned::to_owned)).unwrap_or(url);

@@ -1,40 +1,19 @@
-//! The agent card: the document's, and where it says that its agent is.
+//! Where an agent card says that its agent is.
 
-use serde_json::json;
-use sortie_wire::Members;
+use serde_json::Value;
+use serde_json::value::RawValue;
 use url::Url;
 
-use super::{array, items, text};
-use crate::modes::a2a_push::is_loopback;
-use crate::payload::WirePayload;
+use crate::Members;
+use crate::http::is_loopback;
 
 /// Lists of a card whose items say where else the agent is: those of 0.3, and those of 1.0.
 const INTERFACES: [&str; 2] = ["additionalInterfaces", "supportedInterfaces"];
 
-/// The card of an agent that the document does not describe. Its address is filled in when it is served.
-pub(super) fn minimal() -> WirePayload {
-    WirePayload::plain(json!({
-        "protocolVersion": "0.3.0",
-        "name": "oatf-agent",
-        "description": "An agent that takes messages.",
-        "version": "1.0.0",
-        "preferredTransport": "JSONRPC",
-        "capabilities": {"streaming": true, "pushNotifications": true},
-        "defaultInputModes": ["text/plain"],
-        "defaultOutputModes": ["text/plain"],
-        "skills": [{
-            "id": "messages",
-            "name": "Messages",
-            "description": "Takes messages and works on them.",
-            "tags": ["messages"],
-        }],
-    }))
-}
-
 /// Makes a card lead to us: agents that follow it must neither leave the machine nor get lost. A missing `url` is filled,
 /// and whatever leads elsewhere is replaced by our address with its path. The rest stays to the byte. Gives the addresses of others
 /// too, for which ours stands now.
-pub(super) fn leading_here(card: String, base: &Url) -> (String, Vec<String>) {
+pub fn card_leading_here(card: String, base: &Url) -> (String, Vec<String>) {
     let mut replaced = Vec::new();
     let Some(mut members) = Members::read(&card) else { return (card, replaced) };
     // A card of 1.0 has its addresses in a list.
@@ -52,7 +31,7 @@ pub(super) fn leading_here(card: String, base: &Url) -> (String, Vec<String>) {
         let before = replaced.len();
         let interfaces: Vec<_> = interfaces.iter().map(|item| interface(item, base, &mut replaced)).collect();
         if replaced.len() > before {
-            members.set(list, &array(&interfaces));
+            members.set(list, &format!("[{}]", interfaces.join(",")));
         }
     }
     let unchanged = replaced.is_empty() && !is_filled;
@@ -86,12 +65,22 @@ fn ours(url: &str, base: &Url) -> Option<String> {
     Some(ours.into())
 }
 
+/// The items of a JSON array, each as the text it is; `None` when it is none.
+fn items(json: &str) -> Option<Vec<&str>> {
+    let items: Vec<&RawValue> = serde_json::from_str(json).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+fn text(text: &str) -> String {
+    Value::from(text).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn served(card: &str) -> (String, Vec<String>) {
-        leading_here(card.to_owned(), &Url::parse("http://127.0.0.1:4000/").unwrap())
+        card_leading_here(card.to_owned(), &Url::parse("http://127.0.0.1:4000/").unwrap())
     }
 
     #[test]
