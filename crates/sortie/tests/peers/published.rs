@@ -46,12 +46,12 @@ type Weakness = (&'static str, &'static str, &'static str);
 const VULNERABLE: [Release; NAMED - 1] = [
     Release {
         name: "figma-developer-mcp 0.6.0",
-        command: |peers| npm(peers, "figma-vulnerable/dist/cli.js", "--stdio --figma-api-key=none"),
+        command: |peers| Some(npm(peers, "figma-vulnerable/dist/cli.js", "--stdio --figma-api-key=none")),
         weaknesses: &[("CVE-2025-53967", "command-injection", "get_figma_data")],
     },
     Release {
         name: "server-filesystem 2025.3.28",
-        command: |peers| npm(peers, "filesystem-vulnerable/dist/index.js", "{sandbox_root}"),
+        command: |peers| Some(npm(peers, "filesystem-vulnerable/dist/index.js", "{sandbox_root}")),
         weaknesses: &[
             ("CVE-2025-53110", "prefix-sibling", "read_file"),
             ("CVE-2025-53109", "link-escape", "read_file"),
@@ -59,7 +59,7 @@ const VULNERABLE: [Release; NAMED - 1] = [
     },
     Release {
         name: "mcp-kubernetes-server 0.1.11",
-        command: |peers| kubernetes(peers, "vulnerable"),
+        command: |peers| Some(kubernetes(peers, "vulnerable")),
         weaknesses: &[("CVE-2025-59377", "command-injection", "kubectl")],
     },
     Release {
@@ -98,7 +98,7 @@ const VULNERABLE: [Release; NAMED - 1] = [
 /// A server that is not among those named.
 const ANOTHER: Release = Release {
     name: "mcp-server-git 2025.7.1",
-    command: |peers| git(peers, "vulnerable"),
+    command: |peers| Some(git(peers, "vulnerable")),
     weaknesses: &[
         ("CVE-2025-68143", "repository-anywhere", "git_init"),
         ("CVE-2025-68144", "option-injection", "git_diff"),
@@ -107,19 +107,19 @@ const ANOTHER: Release = Release {
 
 const FIXED: [Release; 10] = [
     fixed("figma-developer-mcp 0.6.4", |peers| {
-        npm(peers, "figma-fixed/dist/bin.js", "--stdio --figma-api-key=none")
+        Some(npm(peers, "figma-fixed/dist/bin.js", "--stdio --figma-api-key=none"))
     }),
     fixed("server-filesystem 2025.7.1", |peers| {
-        npm(peers, "filesystem-fixed/dist/index.js", "{sandbox_root}")
+        Some(npm(peers, "filesystem-fixed/dist/index.js", "{sandbox_root}"))
     }),
-    fixed("mcp-kubernetes-server 0.1.12", |peers| kubernetes(peers, "fixed")),
-    fixed("mcp-server-git 2025.12.18", |peers| git(peers, "fixed")),
-    fixed("adb-mcp 0.1.1", |peers| with_programs(npm(peers, "adb-fixed/dist/index.js", ""))),
+    fixed("mcp-kubernetes-server 0.1.12", |peers| Some(kubernetes(peers, "fixed"))),
+    fixed("mcp-server-git 2025.12.18", |peers| Some(git(peers, "fixed"))),
+    fixed("adb-mcp 0.1.1", |peers| Some(with_programs(npm(peers, "adb-fixed/dist/index.js", "")))),
     fixed("ios-simulator-mcp 1.5.2", |peers| {
-        with_programs(npm(peers, "ios-simulator-fixed/build/index.js", ""))
+        Some(with_programs(npm(peers, "ios-simulator-fixed/build/index.js", "")))
     }),
-    fixed("ios-simulator-mcp 1.3.3", |peers| with_programs(prepared_node(peers, "ios-simulator-mended"))),
-    fixed("github-kanban-mcp-server 0.4.2", |peers| with_programs(prepared_node(peers, "kanban-fixed"))),
+    fixed("ios-simulator-mcp 1.3.3", |peers| prepared_node(peers, "ios-simulator-mended").map(with_programs)),
+    fixed("github-kanban-mcp-server 0.4.2", |peers| prepared_node(peers, "kanban-fixed").map(with_programs)),
     fixed("aws-mcp-server 1.3.0", |_| aws("aws-fixed")),
     Release {
         name: "mcp-markdownify-server 1.1.0",
@@ -133,21 +133,21 @@ const fn fixed(name: &'static str, command: fn(&Peers) -> Option<String>) -> Rel
     Release { name, command, weaknesses: &[] }
 }
 
-fn npm(peers: &Peers, script: &str, arguments: &str) -> Option<String> {
+fn npm(peers: &Peers, script: &str, arguments: &str) -> String {
     let node = peers.path("npm/node_modules/.bin/node");
     let script = peers.path("cve/node_modules").join(script);
-    Some(format!("'{}' '{}' {arguments}", node.display(), script.display()))
+    format!("'{}' '{}' {arguments}", node.display(), script.display())
 }
 
-fn kubernetes(peers: &Peers, environment: &str) -> Option<String> {
+fn kubernetes(peers: &Peers, environment: &str) -> String {
     let server = peers.path(environment).join("bin/mcp-kubernetes-server");
     let config = root().join("peers/cve/kubeconfig.yaml");
-    Some(format!("env 'KUBECONFIG={}' '{}'", config.display(), server.display()))
+    format!("env 'KUBECONFIG={}' '{}'", config.display(), server.display())
 }
 
-fn git(peers: &Peers, environment: &str) -> Option<String> {
+fn git(peers: &Peers, environment: &str) -> String {
     let server = peers.path(environment).join("bin/mcp-server-git");
-    Some(format!("'{}' --repository {{sandbox_repo}}", server.display()))
+    format!("'{}' --repository {{sandbox_repo}}", server.display())
 }
 
 fn prepared_node(peers: &Peers, name: &str) -> Option<String> {
@@ -168,19 +168,19 @@ fn aws(name: &str) -> Option<String> {
 
 /// It looks for Docker before anything else.
 fn maigret(peers: &Peers) -> Option<String> {
-    let server = with_programs(prepared_node(peers, "maigret-vulnerable"))?;
+    let server = with_programs(prepared_node(peers, "maigret-vulnerable")?);
     Some(server.replacen("env ", "env MAIGRET_REPORTS_DIR={sandbox_root} ", 1))
 }
 
 /// A server with programs of ours in place of those that it starts. Without them its tools never work, and nothing is decided.
-fn with_programs(server: Option<String>) -> Option<String> {
+fn with_programs(server: impl AsRef<str>) -> String {
     let programs = root().join("peers/cve/programs");
-    Some(format!("env 'PATH={}:/usr/bin:/bin' {}", programs.display(), server?))
+    format!("env 'PATH={}:/usr/bin:/bin' {}", programs.display(), server.as_ref())
 }
 
 /// It is confined to a folder only where it is told so, and looks for its converter.
 fn markdownify(peers: &Peers) -> Option<String> {
-    let server = npm(peers, "markdownify-fixed/dist/index.js", "")?;
+    let server = npm(peers, "markdownify-fixed/dist/index.js", "");
     let converter = root().join("peers/cve/programs/markitdown");
     Some(format!("env 'MARKITDOWN_PATH={}' MD_ALLOWED_PATHS={{sandbox_root}} {server}", converter.display()))
 }
