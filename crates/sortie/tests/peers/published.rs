@@ -123,7 +123,7 @@ const FIXED: [Release; 10] = [
     fixed("aws-mcp-server 1.3.0", |_| aws("aws-fixed")),
     Release {
         name: "mcp-markdownify-server 1.1.0",
-        command: markdownify,
+        command: |peers| Some(markdownify(peers)),
         // It has an allowlist now, which compares the beginnings of names. Both were reported to its repository, and are open.
         weaknesses: &[("issue 123", "prefix-sibling", "*"), ("issue 108", "link-escape", "*")],
     },
@@ -179,10 +179,10 @@ fn with_programs(server: impl AsRef<str>) -> String {
 }
 
 /// It is confined to a folder only where it is told so, and looks for its converter.
-fn markdownify(peers: &Peers) -> Option<String> {
+fn markdownify(peers: &Peers) -> String {
     let server = npm(peers, "markdownify-fixed/dist/index.js", "");
     let converter = root().join("peers/cve/programs/markitdown");
-    Some(format!("env 'MARKITDOWN_PATH={}' MD_ALLOWED_PATHS={{sandbox_root}} {server}", converter.display()))
+    format!("env 'MARKITDOWN_PATH={}' MD_ALLOWED_PATHS={{sandbox_root}} {server}", converter.display())
 }
 
 /// The program of a release that no registry has, where somebody prepared it.
