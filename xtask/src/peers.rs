@@ -28,9 +28,9 @@ const NPM: &str = "npm";
 const CODING: &str = "coding";
 const PUBLISHED: &str = "cve";
 
-/// The servers that are built from their sources.
-const SOURCES: &str = "cve-sources";
-const SOURCES_FILE: &str = "cve/sources.txt";
+/// The servers that no registry has, and the variable that names the folder with them.
+const PREPARED_FILE: &str = "cve/prepared.txt";
+const PREPARED_FOLDER: &str = "SORTIE_PUBLISHED_SERVERS";
 const NODE: &str = "node_modules/.bin/node";
 const PUBLISHED_SERVER: &str = "node_modules/figma-vulnerable/package.json";
 const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
@@ -61,7 +61,7 @@ pub(crate) fn run_coding(runner: &mut Runner) -> Result<(), Failure> {
     install_npm(runner, &npm_peer(&folder(), CODING, NODE)?)
 }
 
-/// Installs the servers with published weaknesses, which only `cargo xtask test --only peers-cve` needs.
+/// Installs the servers with published weaknesses that registries have, which only `cargo xtask test --only peers-cve` needs.
 pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
     let target = folder();
     let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
@@ -69,51 +69,26 @@ pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
         install_environment(runner, &uv, &environment)?;
     }
     install_npm(runner, &npm_peer(&target, PUBLISHED, PUBLISHED_SERVER)?)?;
-    install_sources(runner, &target)
+    leave_out_unprepared(runner)
 }
 
-/// Builds the servers that are no package of a registry, each from its pinned commit.
-fn install_sources(runner: &mut Runner, target: &Path) -> Result<(), Failure> {
-    let sources = Peer::new(target, SOURCES, "installed", &[SOURCES_FILE])?;
-    sources.install(runner, |runner| {
-        for line in sources.locked.lines().filter(|line| !line.starts_with('#')) {
-            let [name, repository, commit] = line.split(' ').collect::<Vec<_>>()[..] else {
-                return Err(Failure::Step(format!("`peers/{SOURCES_FILE}`: `{line}` is not three words")));
-            };
-            let folder = sources.folder.join(name);
-            // What is there is of another commit, or of a build that failed.
-            if folder.exists() && !runner.is_dry_run() {
-                std::fs::remove_dir_all(&folder).map_err(|error| Failure::Step(at(&folder, &error)))?;
-            }
-            let mut clone = Command::new("git");
-            clone.args(["clone", "--quiet", "--no-checkout"]);
-            clone.arg(format!("https://github.com/{repository}")).arg(&folder);
-            let mut checkout = Command::new("git");
-            checkout.arg("-C").arg(&folder).args([
-                "-c",
-                "advice.detachedHead=false",
-                "checkout",
-                "--quiet",
-                commit,
-            ]);
-            let mut install = Command::new("npm");
-            install.args(["ci", "--ignore-scripts", "--loglevel=error"]).current_dir(&folder);
-            let mut build = Command::new("npx");
-            build.args(["--no-install", "tsc"]).current_dir(&folder);
-            for command in [&mut clone, &mut checkout, &mut install, &mut build] {
-                runner.command(
-                    SOURCES,
-                    command,
-                    "the sources come from GitHub, and what they need from npm",
-                )?;
-            }
+/// Notes which servers with published weaknesses are left out: those that no registry has, unless somebody prepared them.
+fn leave_out_unprepared(runner: &mut Runner) -> Result<(), Failure> {
+    let path = root().join("peers").join(PREPARED_FILE);
+    let listed = std::fs::read_to_string(&path).map_err(|error| Failure::Step(at(&path, &error)))?;
+    let folder = std::env::var_os(PREPARED_FOLDER).map(PathBuf::from);
+    for line in listed.lines().filter(|line| !line.starts_with('#')) {
+        let [name, repository, commit, program] = line.split(' ').collect::<Vec<_>>()[..] else {
+            return Err(Failure::Step(format!("`peers/{PREPARED_FILE}`: `{line}` is not four words")));
+        };
+        let is_there = folder.as_ref().is_some_and(|folder| folder.join(name).join(program).exists());
+        if !is_there {
+            runner.leave_out(&format!(
+                "{name} ({repository} at {commit:.10}: no `{name}/{program}` in the folder that {PREPARED_FOLDER} names)"
+            ));
         }
-        if !runner.is_dry_run() {
-            let done = sources.program();
-            std::fs::write(&done, "").map_err(|error| Failure::Step(at(&done, &error)))?;
-        }
-        Ok(())
-    })
+    }
+    Ok(())
 }
 
 /// What builds and tests the wheel.

@@ -138,7 +138,7 @@ fn coding(runner: &mut Runner, part: &'static str, chosen: &[&str]) -> Result<()
 fn published_weaknesses(runner: &mut Runner) -> Result<(), Failure> {
     peers::run(runner)?;
     peers::run_published(runner)?;
-    let mut tests = cargo(["test", "--package", "sortie", "--test", "peers"]);
+    let mut tests = cargo(["test", "--workspace", "--test", "peers"]);
     tests.env("SORTIE_PEERS", peers::folder()).args([
         "--",
         "--include-ignored",

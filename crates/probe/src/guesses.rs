@@ -13,6 +13,9 @@ const MAX_DESCRIPTION_BYTES: usize = 2_000;
 /// Words for addresses of pages.
 const ADDRESSES: &[&str] = &["url", "uri", "link", "href", "endpoint"];
 
+/// Words for command lines.
+const COMMANDS: &[&str] = &["command", "cmd"];
+
 /// Values by a word of the name or by the format, likely ones first.
 const BY_WORD: &[(&[&str], &[&str])] = &[
     (&["timezone", "tz"], &["UTC"]),
@@ -34,7 +37,7 @@ const BY_WORD: &[(&[&str], &[&str])] = &[
     (&["yaml", "yml"], &["sortie: 1"]),
     (&["html"], &["<p>sortie</p>"]),
     (&["svg"], &["<svg xmlns=\"http://www.w3.org/2000/svg\"/>"]),
-    (&["command", "cmd"], &["echo sortie", "true"]),
+    (COMMANDS, &["echo sortie", "true"]),
     (&["namespace"], &["default"]),
     (&["language", "lang", "locale"], &["en"]),
     (&["country"], &["DE"]),
@@ -132,6 +135,19 @@ pub(crate) fn of_refusal(words: &str) -> Vec<String> {
     found
 }
 
+/// Asks for the version of the program that a command has to begin with: that works without a login and changes nothing.
+pub(crate) fn versions_first(property: &str, refused: Vec<String>) -> Vec<String> {
+    let is_command = words(property).iter().any(|word| COMMANDS.contains(&word.as_str()));
+    let is_program = |text: &&String| {
+        text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
+            && !text.starts_with('-')
+    };
+    let programs = refused.iter().filter(|text| is_command && is_program(text));
+    let mut found: Vec<String> = programs.map(|program| format!("{program} --version")).collect();
+    found.extend(refused);
+    found
+}
+
 /// The values that a description gives as examples: `e.g. "main"`, such as `README.md`.
 fn examples(description: &str) -> Vec<String> {
     const SIGNS: [&str; 6] = ["e.g.", "for example", "such as", "example:", "i.e.", "like "];
@@ -188,6 +204,14 @@ mod tests {
         assert_eq!(keys_of_refusal("give it as \"path\": \"/srv\", or 'to': 1"), ["path", "to"]);
         assert!(keys_of_refusal("\": \"\": a\": '':").is_empty());
         assert!(of_refusal("it begins with \u{1F600}").is_empty());
+    }
+
+    #[test]
+    fn a_program_is_asked_for_its_version_first() {
+        let refused = of_refusal("it must include a service (e.g., aws s3)");
+        assert_eq!(versions_first("command", refused.clone()), ["aws --version", "aws s3", "aws"]);
+        assert_eq!(versions_first("service", refused), ["aws s3", "aws"], "it is no command");
+        assert_eq!(versions_first("cmd", vec!["-v".to_owned()]), ["-v"]);
     }
 
     #[test]

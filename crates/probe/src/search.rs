@@ -382,6 +382,7 @@ impl ToolSearch {
                 guesses::texts(property, schema, &self.tool)
             });
             let refused = self.words.as_deref().map(guesses::of_refusal).unwrap_or_default();
+            let refused = guesses::versions_first(property, refused);
             let mut texts: Vec<String> = Vec::new();
             for text in refused.into_iter().chain(meant).chain(in_turn(observed, guessed)) {
                 if !texts.contains(&text) {

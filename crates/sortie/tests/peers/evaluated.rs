@@ -88,6 +88,11 @@ impl Evaluated {
         self.cases().into_iter().filter(|case| case["verdict"]["result"] == verdict).collect()
     }
 
+    /// How many cases came to a verdict.
+    pub(crate) fn decided(&self) -> usize {
+        self.with_verdict("exploited").len() + self.with_verdict("not_exploited").len()
+    }
+
     /// Everything that gave in.
     pub(crate) fn findings(&self) -> BTreeSet<Finding> {
         self.with_verdict("exploited").into_iter().map(finding).collect()
@@ -109,8 +114,7 @@ impl Evaluated {
         // A tool that never worked says why, once.
         errors.retain(|case| case["failure"]["kind"] != "control_failed");
         assert!(errors.is_empty(), "{errors:#?}\n{}", self.stderr);
-        let decided = self.with_verdict("exploited").len() + self.with_verdict("not_exploited").len();
-        assert!(decided > 0, "nothing was decided\n{}", self.stderr);
+        assert!(self.decided() > 0, "nothing was decided\n{}", self.stderr);
         for verdict in ["skipped", "not_applicable"] {
             for case in self.with_verdict(verdict) {
                 assert!(

@@ -94,6 +94,13 @@ pub struct UnreadableAnswer {
     pub problem: String,
 }
 
+/// A name without what a person does not see in it: case, separators, and letters that look like others.
+fn looks_like(name: &str) -> String {
+    let plain = name.replace(['-', '_', '.', '/', ' '], "");
+    let plain = plain.replace(['l', 'I'], "1").replace(['o', 'O'], "0").to_ascii_lowercase();
+    plain.replace("rn", "m").replace("vv", "w")
+}
+
 impl Transcriber {
     /// The surface of a request that the target made to a listener of ours. It is a call of the target's turn.
     pub const CONTACT: &str = "contact";
@@ -273,12 +280,21 @@ impl Transcriber {
         Transcript::new(turns)?.with_discovered(self.tools.clone(), server)
     }
 
-    /// The tools that an earlier list of the same target defines otherwise, as `{name, before}`.
+    /// The tools that an earlier list of the same target defines otherwise, as `{name, before}`. A tool that stands in the place of one
+    /// that is gone, under a name that a person takes for the same, counts too.
     fn changed_tools(&self) -> Vec<Value> {
+        let is_listed = |name: &str| self.tools.iter().any(|tool| tool["name"] == name);
+        let replaced = |name: &str| {
+            let mut gone = self.first_listed.iter().filter(|(earlier, _)| !is_listed(earlier));
+            gone.find(|(earlier, _)| looks_like(earlier) == looks_like(name)).map(|(_, tool)| tool)
+        };
         let changed = self.tools.iter().filter_map(|tool| {
             let name = tool["name"].as_str()?;
-            let before = self.first_listed.get(name).filter(|before| *before != tool)?;
-            Some(json!({"name": name, "before": before}))
+            let before = match self.first_listed.get(name) {
+                Some(before) => Some(before).filter(|before| *before != tool),
+                None => replaced(name),
+            };
+            Some(json!({"name": name, "before": before?}))
         });
         changed.collect()
     }
@@ -590,6 +606,29 @@ mod tests {
         let before = json!({"name": "a", "description": "Adds."});
         assert_eq!(changed.server()["changed_tools"], json!([{"name": "a", "before": before}]));
         assert!(lists("Adds.").0.transcript().unwrap().server().get("changed_tools").is_none());
+    }
+
+    #[test]
+    fn a_tool_that_takes_the_place_of_another_is_a_changed_one() {
+        let lists = |first: &[&str], last: &[&str]| {
+            let listed = |names: &[&str]| {
+                let tools: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+                json!({"result": {"tools": tools}})
+            };
+            let story = Story::new("mcp", json!({}))
+                .says("tools/list", &json!({"params": {}}))
+                .hears("tools/list", &listed(first))
+                .says("tools/list", &json!({"params": {}}))
+                .hears("tools/list", &listed(last));
+            story.0.transcript().unwrap().server().get("changed_tools").cloned()
+        };
+        let shadowed = json!([{"name": "Read-File", "before": {"name": "read_file"}}]);
+        assert_eq!(lists(&["read_file", "add"], &["add", "Read-File"]), Some(shadowed));
+        let shadowed = json!([{"name": "pay_bi11", "before": {"name": "pay_bill"}}]);
+        assert_eq!(lists(&["pay_bill"], &["pay_bi11"]), Some(shadowed));
+        // Tools come and go, and one that still stands beside the new one is not replaced.
+        assert_eq!(lists(&["read_file"], &["write_file"]), None);
+        assert_eq!(lists(&["read_file"], &["read_file", "Read-File"]), None);
     }
 
     #[test]
