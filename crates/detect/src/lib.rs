@@ -34,6 +34,7 @@ pub mod flow;
 mod foreign;
 mod judged;
 mod lifecycle;
+mod matches;
 pub mod outcome;
 pub mod rate;
 mod reach;
@@ -49,6 +50,7 @@ pub use cost::{Cost, Prices, Spent};
 pub use detector::{Detector, NoIndicators, replay};
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
+pub use matches::{MatchSession, MessageMatch};
 pub use outcome::{
     CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource, IndicatorFinding,
     Match, Outcome, Place, Reach, RefusedCall, SOURCE, Seen, Standing, Verdict,

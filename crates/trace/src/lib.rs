@@ -51,6 +51,7 @@ mod writer;
 
 pub use content::Content;
 pub use derive::{Deriver, Note, Observed};
+pub use line::LineError;
 pub use reader::{Records, Trace, TraceError};
 pub use record::{
     ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, PhaseEntered, Record, Sender,

@@ -14,17 +14,21 @@ use crate::foreign::SourcePlace;
 use crate::record::{Direction, Kind, Message, Record, Sender};
 use crate::wrapped::WrappedInfo;
 
+/// Why a line is no record.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LineError {
+#[non_exhaustive]
+pub enum LineError {
     /// A field may be missing or wrong.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    /// Records of this kind do not exist.
     #[error("there is no record `{0}`")]
     UnknownRecord(String),
 }
 
 impl Record {
-    pub(crate) fn from_line(line: &str) -> Result<Self, LineError> {
+    /// Reads one line of a trace. [`Trace`](crate::Trace) reads a whole one, and checks the order of its lines.
+    pub fn from_line(line: &str) -> Result<Self, LineError> {
         Ok(match &*kind(line)? {
             "header" => Self::Header(serde_json::from_str(line)?),
             "message" => Self::Message(Box::new(serde_json::from_str::<MessageIn>(line)?.message()?)),

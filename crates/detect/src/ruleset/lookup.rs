@@ -1,11 +1,13 @@
 //! By what each indicator, delivery and task is found to have something to say about a message.
 
+use sortie_expr::path::WildcardPath;
 use sortie_oatf::compile::RequiredPlace;
 
 use super::places::PlaceTree;
 use super::prefilter::{Asked, Prefilter, PrefilterBuilder};
 use super::{Ruleset, u32_of};
 use crate::alive::TaskRule;
+use crate::selection::looks_at_answers;
 
 /// Finds what a message could concern.
 #[derive(Debug)]
@@ -22,12 +24,45 @@ pub(super) struct Lookup {
 /// By what an indicator is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LookedFor {
-    /// By its texts.
+    /// By its texts, or by a name on the path to where it looks.
     Texts,
     /// By there being something where it looks.
     Place,
     /// By nothing: it is always asked.
     Anything,
+}
+
+/// Names that most messages have.
+const COMMON_NAMES: [&str; 18] = [
+    "arguments",
+    "content",
+    "data",
+    "description",
+    "id",
+    "input",
+    "kind",
+    "message",
+    "messages",
+    "name",
+    "parts",
+    "result",
+    "role",
+    "text",
+    "tools",
+    "type",
+    "uri",
+    "url",
+];
+
+/// A name on a path that few messages have. Members that other messages add are not on the wire.
+fn rare_name(path: &WildcardPath) -> Option<&str> {
+    let mut names = path.segments().map(|(name, _)| name);
+    let first = names.next()?;
+    if first.starts_with('_') || first == "toolCallName" {
+        return None;
+    }
+    let is_rare = |name: &&str| !COMMON_NAMES.contains(name);
+    std::iter::once(first).chain(names).filter(is_rare).max_by_key(|name| name.len())
 }
 
 impl Lookup {
@@ -42,8 +77,13 @@ impl Lookup {
                 _ if by_text => LookedFor::Texts,
                 RequiredPlace::Anywhere => LookedFor::Anything,
                 RequiredPlace::Value(path) => {
-                    places.add_value(number, &path);
-                    LookedFor::Place
+                    let name = rare_name(&path).filter(|_| !looks_at_answers(rules.indicator(number)));
+                    if name.is_some_and(|name| prefilter.add_name(Asked::Indicator(number), name)) {
+                        LookedFor::Texts
+                    } else {
+                        places.add_value(number, &path);
+                        LookedFor::Place
+                    }
                 }
                 RequiredPlace::Member(names) => {
                     places.add_member(number, &names);

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io::BufRead;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
 use sortie_oatf::canary::{self, CanaryValues};
@@ -32,6 +32,7 @@ use crate::dead_end::DeadEnd;
 use crate::delivery::{self, Wanted};
 use crate::flow::FlowRule;
 use crate::foreign::Sight;
+use crate::matches::CanaryRules;
 use crate::reach::{ActorPlace, Stations};
 pub use crate::session::{RuleMatch, RulesetSession};
 use lookup::Lookup;
@@ -98,6 +99,8 @@ pub struct Ruleset {
     /// `None` where everything is asked about every message.
     lookup: Option<Lookup>,
     routes: RwLock<HashMap<u64, Arc<Route>>>,
+    /// Documents that look for canaries, for each set of values that a session had.
+    pub(crate) canary_rules: Mutex<HashMap<CanaryValues, Arc<CanaryRules>>>,
 }
 
 /// A document of a ruleset.
@@ -137,19 +140,24 @@ pub(crate) struct IndicatorRule {
 impl Ruleset {
     /// Compiles documents. There is no semantic engine: indicators that need one are skipped.
     pub fn new<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
+        let mut ruleset = Self::exhaustive(documents);
+        ruleset.lookup = Some(Lookup::new(&ruleset));
+        ruleset
+    }
+
+    /// Documents whose indicators are asked about every message that they look at. It says the same as [`new`](Self::new), and
+    /// serves to show that.
+    pub fn exhaustive<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
         let mut ruleset = Self::default();
         for document in documents {
             ruleset.add(document.into());
         }
-        ruleset.lookup = Some(Lookup::new(&ruleset));
         ruleset
     }
 
     /// One document, whose indicators are asked about every message that they look at.
     pub(crate) fn of_one(document: Arc<Compiled>) -> Self {
-        let mut ruleset = Self::default();
-        ruleset.add(document);
-        ruleset
+        Self::exhaustive([document])
     }
 
     /// Gives it an engine for semantic indicators.
@@ -307,6 +315,14 @@ impl Ruleset {
     pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
         match &self.lookup {
             Some(lookup) => lookup.prefilter.look(json, hits),
+            None => hits.everything = true,
+        }
+    }
+
+    /// The same for a value that was read already.
+    pub(crate) fn look_value(&self, value: &Value, hits: &mut Hits) {
+        match &self.lookup {
+            Some(lookup) => lookup.prefilter.look_value(value, hits),
             None => hits.everything = true,
         }
     }

@@ -2,7 +2,8 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use indexmap::IndexMap;
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
+use serde_json::Value;
 
 /// What is to be asked when one of its texts is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,16 @@ impl PrefilterBuilder {
         true
     }
 
+    /// Asks only when an object has a member of this name; `false` where the name cannot be looked for in what was on the wire.
+    pub(super) fn add_name(&mut self, asked: Asked, name: &str) -> bool {
+        let is_same = |byte: u8| byte.is_ascii_graphic() && !b"\"\\".contains(&byte);
+        if name.is_empty() || !name.bytes().all(is_same) {
+            return false;
+        }
+        self.texts.entry(format!("\"{name}\"").to_ascii_lowercase().into_bytes()).or_default().push(asked);
+        true
+    }
+
     pub(super) fn build(self) -> Prefilter {
         let bytes: usize = self.texts.keys().map(Vec::len).sum();
         let kind = (bytes <= SMALL).then_some(AhoCorasickKind::DFA);
@@ -70,7 +81,10 @@ impl PrefilterBuilder {
             .match_kind(MatchKind::Standard)
             .kind(kind)
             .build(patterns);
-        Prefilter { automaton: automaton.ok(), asked: self.texts.into_values().collect() }
+        let has_odd_letters =
+            |text: &Vec<u8>| ODD_LETTERS.iter().any(|odd| memmem::find(text, odd).is_some());
+        let has_odd_letters = self.texts.keys().any(has_odd_letters);
+        Prefilter { automaton: automaton.ok(), asked: self.texts.into_values().collect(), has_odd_letters }
     }
 }
 
@@ -90,6 +104,8 @@ pub(super) struct Prefilter {
     /// `None` where it would be too large, and everything is asked always.
     automaton: Option<AhoCorasick>,
     asked: Vec<Vec<Asked>>,
+    /// Whether one of the texts has a letter that is another when case does not count.
+    has_odd_letters: bool,
 }
 
 /// What is to be asked about a message.
@@ -104,6 +120,11 @@ pub(crate) struct Hits {
 }
 
 impl Hits {
+    /// The indicators that are to be asked, some of them more than once.
+    pub(crate) fn indicators(&self) -> impl Iterator<Item = u32> {
+        self.asked.iter().filter_map(|asked| asked.indicator())
+    }
+
     pub(crate) fn clear(&mut self) {
         self.everything = false;
         self.asked.clear();
@@ -126,10 +147,36 @@ impl Prefilter {
                 hits.everything = true;
                 return;
             };
-            if !std::mem::replace(&mut hits.found[text], true) {
-                hits.texts.push(text);
-                hits.asked.extend(&self.asked[text]);
+            self.hit(text, hits);
+        }
+    }
+
+    /// The same for a value that was read already, whatever letters it has.
+    pub(super) fn look_value(&self, value: &Value, hits: &mut Hits) {
+        let json = value.to_string();
+        let Some(automaton) = self.automaton.as_ref().filter(|_| !hits.everything) else {
+            hits.everything = true;
+            return;
+        };
+        hits.found.resize(self.asked.len(), false);
+        let mut is_odd = false;
+        for found in automaton.find_overlapping_iter(&json) {
+            match found.pattern().as_usize().checked_sub(ODD_LETTERS.len()) {
+                Some(text) => self.hit(text, hits),
+                None => is_odd = true,
             }
+        }
+        if is_odd {
+            hits.everything = self.has_odd_letters;
+            let json = json.replace('\u{212a}', "k").replace('\u{17f}', "s");
+            self.look(&json, hits);
+        }
+    }
+
+    fn hit(&self, text: usize, hits: &mut Hits) {
+        if !std::mem::replace(&mut hits.found[text], true) {
+            hits.texts.push(text);
+            hits.asked.extend(&self.asked[text]);
         }
     }
 }

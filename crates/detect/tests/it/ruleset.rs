@@ -7,8 +7,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
-use sortie_detect::{Detector, Outcome, Place, Ruleset, replay};
+use sortie_detect::{Detector, MatchSession, MessageMatch, Outcome, Place, Ruleset, replay};
 use sortie_oatf::Compiled;
+use sortie_trace::Trace;
 
 use crate::story::compiled;
 
@@ -234,6 +235,49 @@ fn compare(documents: &[Arc<Compiled>], trace: &str) -> usize {
     exploited
 }
 
+/// What indicators of documents say about each message, with its position.
+fn matches(mut session: MatchSession, trace: &str) -> Vec<(u64, MessageMatch)> {
+    let (header, records) = Trace::open(trace.as_bytes()).unwrap();
+    session.begin(&header);
+    let mut all = Vec::new();
+    for record in records {
+        let record = record.unwrap();
+        all.extend(session.record(&record).into_iter().map(|found| (record.seq(), found)));
+    }
+    all
+}
+
+/// All matches of many documents are those of each of them alone, asked about everything. The first of an indicator is that of the verdict.
+/// Messages that are looked at alone give the matches that need no other message. Gives how many there are.
+fn compare_matches(documents: &[Arc<Compiled>], trace: &str) -> usize {
+    let ruleset = Arc::new(Ruleset::new(documents.iter().cloned()));
+    let together = matches(MatchSession::new(Arc::clone(&ruleset)), trace);
+    let watched = ruleset.replay(trace.as_bytes()).unwrap();
+    for (at, document) in documents.iter().enumerate() {
+        let alone = Arc::new(Ruleset::exhaustive([Arc::clone(document)]));
+        let alone = matches(MatchSession::new(alone), trace);
+        let own: Vec<_> = together.iter().filter(|(_, found)| found.document == at).cloned().collect();
+        let own: Vec<_> =
+            own.into_iter().map(|(seq, found)| (seq, MessageMatch { document: 0, ..found })).collect();
+        assert_eq!(own, alone, "{:?}\n{trace}", document.document().attack.indicators);
+        let outcome = watched.outcome(at, Place::default());
+        for (position, indicator) in document.indicators().iter().enumerate() {
+            let first = alone.iter().find(|(_, found)| found.indicator == position && found.found.is_ok());
+            let shown = outcome.evidence.iter().find(|evidence| evidence.name == indicator.id);
+            assert_eq!(
+                shown.and_then(|shown| shown.seq),
+                first.map(|(seq, _)| *seq),
+                "{}\n{trace}",
+                indicator.id
+            );
+        }
+    }
+    let single = matches(MatchSession::of_single_messages(ruleset), trace);
+    let needs_none: Vec<_> = together.iter().filter(|(_, found)| !found.needs_session).cloned().collect();
+    assert_eq!(single, needs_none, "{trace}");
+    together.len()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 100 } else { 20_000 }))]
 
@@ -245,7 +289,9 @@ proptest! {
         messages in vec(message(), 0..24),
     ) {
         let documents: Vec<_> = documents.into_iter().map(|at| Arc::clone(&DOCUMENTS[at])).collect();
-        compare(&documents, &trace(origin, recorded && origin == "foreign", &messages));
+        let trace = trace(origin, recorded && origin == "foreign", &messages);
+        compare(&documents, &trace);
+        compare_matches(&documents, &trace);
     }
 }
 
@@ -272,4 +318,5 @@ fn a_session_that_says_everything_is_found_by_many() {
     let trace = trace("foreign", false, &messages);
     assert!(trace.contains("id_rsa"));
     assert!(compare(&DOCUMENTS, &trace) > 20);
+    assert!(compare_matches(&DOCUMENTS, &trace) > 40);
 }
