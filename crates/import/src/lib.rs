@@ -15,8 +15,10 @@
 //!
 //! To add a format, add a module to `formats` and a line to its table.
 
+mod files;
 mod formats;
 
+pub use files::{FilesError, RecordingFile};
 pub use formats::Formats;
 pub use sortie_recording::format::{Format, Head, ImportError, PendingSession, Sink};
 pub use sortie_recording::input::{DeclaredServer, Input, InputLimits, InputLines};

@@ -14,7 +14,9 @@ use serde_json::Value;
 use sortie_detect::ruleset::RulesetSession;
 use sortie_detect::{Outcome, Place, Ruleset, SOURCE};
 pub use sortie_import::DeclaredServer;
-use sortie_import::{Format, Formats, ImportError, Input, InputLimits, PendingSession, RecordedSession};
+use sortie_import::{
+    Format, Formats, ImportError, Input, InputLimits, PendingSession, RecordedSession, RecordingFile,
+};
 use sortie_library::NamedDocument;
 use sortie_oatf::SemanticEvaluator;
 use sortie_report::files::FileError;
@@ -65,23 +67,9 @@ pub enum MatchBy {
 #[derive(Clone, Debug)]
 pub struct Recordings {
     format: RecordingFormat,
-    files: Vec<Found>,
+    files: Vec<RecordingFile>,
     servers: Vec<DeclaredServer>,
 }
-
-/// A file, or standard input.
-#[derive(Clone, Debug)]
-struct Found {
-    path: Option<PathBuf>,
-    name: String,
-    /// Whether it was named, so that it has to be a recording.
-    named: bool,
-}
-
-/// How many files are read of folders.
-const MAX_FILES: usize = 1_000_000;
-/// How deep folders are looked into.
-const MAX_DEPTH: usize = 32;
 
 /// Whether a word of a command that takes recordings and documents names a recording: a file that is not YAML, a folder without
 /// any, or standard input.
@@ -101,9 +89,10 @@ pub fn is_recording(path: &Path) -> bool {
             .is_some_and(|end| end.eq_ignore_ascii_case("yaml") || end.eq_ignore_ascii_case("yml"))
     };
     if path.is_dir() {
-        let mut files = Vec::new();
-        return walk(path, 0, &mut files).is_ok()
-            && !files.iter().any(|file| file.path.as_deref().is_some_and(is_yaml));
+        let files = RecordingFile::find(&[path.to_owned()]);
+        let has_yaml =
+            |files: &[RecordingFile]| files.iter().any(|file| file.path.as_deref().is_some_and(is_yaml));
+        return files.is_ok_and(|files| !has_yaml(&files));
     }
     path.as_os_str() == "-" || (path.is_file() && !is_yaml(path))
 }
@@ -111,16 +100,7 @@ pub fn is_recording(path: &Path) -> bool {
 impl Recordings {
     /// The files that these paths stand for: themselves, those in folders that are recordings, `-` for standard input.
     pub fn find(paths: &[PathBuf], format: RecordingFormat) -> Result<Self, SetupError> {
-        let mut files = Vec::new();
-        for path in paths {
-            if path.as_os_str() == "-" {
-                files.push(Found { path: None, name: "<stdin>".to_owned(), named: true });
-            } else if path.is_dir() {
-                walk(path, 0, &mut files)?;
-            } else {
-                files.push(Found { path: Some(path.clone()), name: shown(path), named: true });
-            }
-        }
+        let files = RecordingFile::find(paths).map_err(|error| SetupError::usage(error.to_string()))?;
         Ok(Self { format, files, servers: Vec::new() })
     }
 
@@ -138,7 +118,7 @@ impl Recordings {
     {
         // What may belong to another file of a folder is read after that, unless it was read with it.
         let may_be_companion =
-            |file: &Found| !file.named && file.path.as_deref().is_some_and(Formats::is_companion);
+            |file: &RecordingFile| !file.named && file.path.as_deref().is_some_and(Formats::is_companion);
         let files = self.files.iter().enumerate();
         let (companions, files): (Vec<_>, Vec<_>) = files.partition(|(_, file)| may_be_companion(file));
         let mut work = self.read_files(files, evaluate)?;
@@ -154,7 +134,11 @@ impl Recordings {
     }
 
     /// Hands the sessions of these files to `each`.
-    fn read_files<'f, E>(&self, files: Vec<(usize, &'f Found)>, evaluate: &E) -> Result<Work<'f>, SetupError>
+    fn read_files<'f, E>(
+        &self,
+        files: Vec<(usize, &'f RecordingFile)>,
+        evaluate: &E,
+    ) -> Result<Work<'f>, SetupError>
     where
         E: Fn(Order, Item<'_>) -> Result<(), SetupError> + Sync,
     {
@@ -208,7 +192,7 @@ impl Recordings {
         shared: &Shared<'_>,
         workers: usize,
         number: usize,
-        file: &Found,
+        file: &RecordingFile,
         evaluate: &E,
     ) -> Result<(), SetupError>
     where
@@ -345,7 +329,7 @@ impl Recordings {
 /// What is evaluated.
 enum Item<'i> {
     Session(Box<RecordedSession>),
-    Trace(&'i Found, &'i mut dyn io::BufRead),
+    Trace(&'i RecordingFile, &'i mut dyn io::BufRead),
 }
 
 /// A recording that was watched with documents.
@@ -450,7 +434,7 @@ impl WatchedRecording {
 
 #[derive(Default)]
 struct Work<'w> {
-    files: VecDeque<(usize, &'w Found)>,
+    files: VecDeque<(usize, &'w RecordingFile)>,
     sessions: VecDeque<(Order, PendingSession)>,
     reading: usize,
     failed: Option<SetupError>,
@@ -497,33 +481,9 @@ impl<'w> Shared<'w> {
         Item::Session(Box::new(session))
     }
 
-    fn pass_over(&self, file: &Found, why: String) {
+    fn pass_over(&self, file: &RecordingFile, why: String) {
         self.lock().passed_over.push(PassedOver { file: file.name.clone(), why });
     }
-}
-
-/// Every file in a folder and below it, in order.
-fn walk(folder: &Path, depth: usize, files: &mut Vec<Found>) -> Result<(), SetupError> {
-    let read = std::fs::read_dir(folder).map_err(|error| FileError::io(folder, "read", error))?;
-    let mut entries: Vec<PathBuf> = read.flatten().map(|entry| entry.path()).collect();
-    entries.sort();
-    for path in entries {
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() && depth < MAX_DEPTH {
-            walk(&path, depth + 1, files)?;
-        } else if path.is_file() {
-            if files.len() == MAX_FILES {
-                return Err(SetupError::usage(format!(
-                    "there are more than {MAX_FILES} files in `{}`",
-                    folder.display()
-                )));
-            }
-            files.push(Found { name: shown(&path), path: Some(path), named: false });
-        }
-    }
-    Ok(())
 }
 
 fn shown(path: &Path) -> String {
