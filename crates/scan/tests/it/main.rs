@@ -1,0 +1,4 @@
+//! Tests of scans.
+
+mod files;
+mod traffic;
