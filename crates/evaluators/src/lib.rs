@@ -39,6 +39,7 @@ pub mod cases;
 mod catalogue;
 mod checks;
 mod depends;
+mod detection;
 mod files;
 pub mod fixtures;
 pub mod folder;
@@ -55,6 +56,7 @@ mod template;
 
 pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
 pub use checks::{Because, CheckError, CompiledChecks, Decision};
+pub use detection::{DetectionRule, detection_rule};
 pub use files::{File, FileContent, FileDiagnostics, Root};
 pub use form::{Form, NoArguments};
 pub use load::{Loaded, load};

@@ -39,6 +39,7 @@ pub mod progress;
 mod report;
 pub mod rules;
 pub mod sarif;
+pub mod scan;
 mod suites;
 mod summary;
 mod text;

@@ -24,6 +24,9 @@ pub struct FindingRow {
     pub title: Option<String>,
     /// The id of the indicator.
     pub indicator: String,
+    /// What it means when the indicator matches, in the words of the document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// How bad it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub severity: Option<String>,

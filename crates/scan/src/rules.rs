@@ -24,6 +24,8 @@ struct RuleDocument {
     severity: Option<String>,
     /// For each indicator.
     severities: Vec<Option<String>>,
+    /// For each indicator, what it means.
+    descriptions: Vec<Option<String>>,
 }
 
 impl Rules {
@@ -95,6 +97,7 @@ impl Rules {
             document: document.id.clone(),
             title: document.title.clone(),
             indicator: indicator.id.clone(),
+            description: document.descriptions[found.indicator].clone(),
             severity: document.severities[found.indicator].clone().or_else(|| document.severity.clone()),
             protocol: message.protocol.clone(),
             surface: surface_of(indicator, message),
@@ -126,7 +129,14 @@ impl RuleDocument {
         let severities = attack.indicators.iter().flatten();
         let severities =
             severities.map(|indicator| indicator.severity.map(|level| level.as_str().to_owned())).collect();
+        let written = attack.indicators.iter().flatten();
+        let descriptions = written.map(|indicator| indicator.description.as_deref().map(one_line)).collect();
         let id = attack.id.clone().or_else(|| attack.name.clone()).unwrap_or_default();
-        Self { id, title: attack.name.clone(), severity, severities, compiled }
+        Self { id, title: attack.name.clone(), severity, severities, descriptions, compiled }
     }
+}
+
+/// A text on one line.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

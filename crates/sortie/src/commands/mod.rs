@@ -41,6 +41,7 @@ mod prove;
 mod report;
 mod run;
 mod sandbox_init;
+mod scan;
 mod schema;
 mod suites;
 mod trace;
@@ -56,6 +57,7 @@ subcommands! {
         Wrap(wrap::Wrap),
         Call(call::Call),
         Eval(eval::Eval),
+        Scan(scan::Scan),
         Report(report::Report),
         Compare(compare::Compare),
         Baseline(baseline::Baseline),
