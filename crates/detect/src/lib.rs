@@ -50,7 +50,7 @@ pub use cost::{Cost, Prices, Spent};
 pub use detector::{Detector, NoIndicators, replay};
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
-pub use matches::{MatchSession, MessageMatch};
+pub use matches::{MatchRuleset, MatchSession, MessageMatch};
 pub use outcome::{
     CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource, IndicatorFinding,
     Match, Outcome, Place, Reach, RefusedCall, SOURCE, Seen, Standing, Verdict,

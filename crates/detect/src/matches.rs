@@ -10,11 +10,13 @@ use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
 use sortie_oatf::canary::{self, CanaryValues};
-use sortie_oatf::{DefaultCelEvaluator, EvaluationError, Evaluators, IndicatorOutcome, MatchEvidence};
+use sortie_oatf::{
+    Compiled, DefaultCelEvaluator, EvaluationError, Evaluators, IndicatorOutcome, MatchEvidence,
+};
 use sortie_trace::{Content, Deriver, Header, Message, Observed, Record, Sender, agent_answer};
 
 use crate::flow::FlowWatch;
-use crate::ruleset::{Hits, Route, Ruleset, is_plain};
+use crate::ruleset::{Hits, Purpose, Route, Ruleset, is_plain};
 use crate::selection::looks_at_answers;
 
 /// Kinds of messages that are remembered.
@@ -23,6 +25,25 @@ const MAX_ROUTES: usize = 1024;
 const MAX_CANARY_SETS: usize = 32;
 /// Members that are added to what was on the wire, from other messages.
 const ADDED: [&str; 4] = ["_request", "_text", "_arguments", "toolCallName"];
+
+/// Documents, compiled once to find every match in any number of sessions, from any number of threads.
+///
+/// It finds what each of its documents finds alone. An expression that fails on a message does not match it; that it failed is said where the
+/// message has the texts without which it cannot be true.
+#[derive(Debug)]
+pub struct MatchRuleset(Ruleset);
+
+impl MatchRuleset {
+    /// Compiles documents.
+    pub fn new<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
+        Self(Ruleset::for_purpose(documents, Purpose::Matches))
+    }
+
+    /// Documents whose indicators are asked about every message that they look at. It finds the same, and serves to show that.
+    pub fn exhaustive<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
+        Self(Ruleset::exhaustive(documents))
+    }
+}
 
 /// What an indicator says about a message, where it is more than that it does not match.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,14 +58,14 @@ pub struct MessageMatch {
     pub found: Result<MatchEvidence, EvaluationError>,
 }
 
-/// Finds every message of a session that an indicator of a [`Ruleset`] matches.
+/// Finds every message of a session that an indicator of a [`MatchRuleset`] matches.
 ///
 /// It is shown every record of a session, in order. A header begins another session. Indicators that need a judge are not evaluated.
 ///
 /// ```
 /// use std::sync::Arc;
 ///
-/// use sortie_detect::{MatchSession, Ruleset};
+/// use sortie_detect::{MatchRuleset, MatchSession};
 /// use sortie_oatf::{Compiled, load};
 /// use sortie_trace::Record;
 ///
@@ -56,7 +77,7 @@ pub struct MessageMatch {
 ///   indicators: [{surface: tools/call, target: arguments.path, pattern: {contains: id_rsa}}]
 /// ";
 /// let document = Arc::new(Compiled::new(load(text).unwrap().document).unwrap());
-/// let mut session = MatchSession::new(Arc::new(Ruleset::new([document])));
+/// let mut session = MatchSession::new(Arc::new(MatchRuleset::new([document])));
 /// let line = r#"{"record":"message","seq":1,"time":"2026-11-17T10:00:01Z","actor":"default","mode":"mcp_server","phase":"one",
 ///   "protocol":"mcp","surfaces":["tools/call"],"direction":"request","kind":"request","connection":"1","sender":"agent",
 ///   "content":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"read","arguments":{"path":"~/.ssh/id_rsa"}}}}"#;
@@ -68,7 +89,7 @@ pub struct MessageMatch {
 /// ```
 #[derive(Clone)]
 pub struct MatchSession {
-    rules: Arc<Ruleset>,
+    rules: Arc<MatchRuleset>,
     /// Documents that look for canaries, with those of this session.
     canaries: Option<Box<CanaryMatches>>,
     /// Whether messages are looked at one by one, without what other messages add.
@@ -83,7 +104,7 @@ pub struct MatchSession {
 /// The documents of a ruleset that look for canaries, with their values.
 #[derive(Clone, Debug)]
 pub(crate) struct CanaryRules {
-    rules: Arc<Ruleset>,
+    rules: Arc<MatchRuleset>,
     /// The position of each in the ruleset that they are of.
     documents: Vec<usize>,
     /// For each, which of its indicators look for a canary that is known.
@@ -98,12 +119,12 @@ struct CanaryMatches {
 
 impl MatchSession {
     /// Begins with a session of which nothing was said yet.
-    pub fn new(rules: Arc<Ruleset>) -> Self {
+    pub fn new(rules: Arc<MatchRuleset>) -> Self {
         Self {
             canaries: None,
             is_alone: false,
-            flows: FlowWatch::new(&rules.flows),
-            deriver: Deriver::new().with_transcripts(rules.reads_transcript()),
+            flows: FlowWatch::new(&rules.0.flows),
+            deriver: Deriver::new().with_transcripts(rules.0.reads_transcript()),
             routes: HashMap::new(),
             hits: Hits::default(),
             candidates: Vec::new(),
@@ -113,12 +134,12 @@ impl MatchSession {
 
     /// Looks at each message alone, in whatever order: gives the matches of a session whose
     /// [`needs_session`](MessageMatch::needs_session) is false, and no others.
-    pub fn of_single_messages(rules: Arc<Ruleset>) -> Self {
+    pub fn of_single_messages(rules: Arc<MatchRuleset>) -> Self {
         Self { is_alone: true, ..Self::new(rules) }
     }
 
     /// The documents.
-    pub fn ruleset(&self) -> &Arc<Ruleset> {
+    pub fn ruleset(&self) -> &Arc<MatchRuleset> {
         &self.rules
     }
 
@@ -143,10 +164,10 @@ impl MatchSession {
         if self.is_alone {
             return;
         }
-        self.flows = FlowWatch::new(&self.rules.flows);
+        self.flows = FlowWatch::new(&self.rules.0.flows);
         self.flows.take_canaries(values);
-        self.deriver = Deriver::new().with_transcripts(self.rules.reads_transcript());
-        let canaries = CanaryRules::of(&self.rules, values).map(|rules| {
+        self.deriver = Deriver::new().with_transcripts(self.rules.0.reads_transcript());
+        let canaries = CanaryRules::of(&self.rules.0, values).map(|rules| {
             let mut session = Self::new(Arc::clone(&rules.rules));
             session.flows.take_canaries(values);
             Box::new(CanaryMatches { rules, session })
@@ -192,7 +213,7 @@ impl MatchSession {
         };
         self.hits.clear();
         if is_plain && route.has_texts {
-            self.rules.look(&message.content.text(), &mut self.hits);
+            self.rules.0.look(&message.content.text(), &mut self.hits);
         }
         let by_value = !is_plain || self.hits.everything;
         let is_hit = || self.hits.indicators().any(|number| route.selects(number));
@@ -207,11 +228,11 @@ impl MatchSession {
             if self.is_alone { Deriver::new().observe(message) } else { self.deriver.observe(message) };
         if by_value {
             self.hits.clear();
-            self.rules.look_value(&observed.message, &mut self.hits);
+            self.rules.0.look_value(&observed.message, &mut self.hits);
         } else if is_derived && route.has_texts {
             // What is added to a message is not in what was on the wire.
             for member in ADDED.iter().filter_map(|name| observed.message.get(name)) {
-                self.rules.look_value(member, &mut self.hits);
+                self.rules.0.look_value(member, &mut self.hits);
             }
         }
         self.collect(&route, &observed);
@@ -225,6 +246,7 @@ impl MatchSession {
     /// The indicators that a message could concern, in order.
     fn collect(&mut self, route: &Route, observed: &Observed<'_>) {
         let Self { rules, hits, candidates, .. } = self;
+        let rules = &rules.0;
         candidates.clear();
         if hits.everything {
             candidates.extend(&route.selected);
@@ -248,6 +270,7 @@ impl MatchSession {
 
     fn evaluate(&mut self, observed: &Observed<'_>, is_derived: bool) -> Vec<MessageMatch> {
         let Self { rules, candidates, flows, is_alone, .. } = self;
+        let rules = &rules.0;
         let evaluators = Evaluators { cel: Some(&DefaultCelEvaluator), semantic: None };
         let mut with_transcript: Option<Cow<'_, Value>> = None;
         let mut answer: Option<Option<Value>> = None;
@@ -295,6 +318,7 @@ impl MatchSession {
     /// Lets a message come in by the sources of flows, after it was evaluated: what comes in with a message does not leave with it.
     fn take_in(&mut self, observed: &Observed<'_>, on_wire: Option<&str>) {
         let Self { rules, flows, .. } = self;
+        let rules = &rules.0;
         let reads_transcript = |at: usize| rules.rules[rules.indicators[at].rule].reads_transcript;
         let seen = || on_wire.map_or_else(|| Cow::Owned(observed.message.to_string()), Cow::Borrowed);
         flows.take_in(observed.record, |at| !reads_transcript(at), || Some(seen()));
@@ -308,7 +332,7 @@ impl MatchSession {
         if let Some(route) = self.routes.get(&key).filter(|route| route.is_for(message)) {
             return Arc::clone(route);
         }
-        let route = self.rules.route(key, message);
+        let route = self.rules.0.route(key, message);
         if self.routes.len() >= MAX_ROUTES {
             self.routes.clear();
         }
@@ -350,7 +374,7 @@ impl CanaryRules {
             documents.push(number);
             resolved.push(document);
         }
-        Self { rules: Arc::new(Ruleset::new(resolved)), documents, asked }
+        Self { rules: Arc::new(MatchRuleset::new(resolved)), documents, asked }
     }
 }
 

@@ -46,7 +46,7 @@ pub fn detection_rule(evaluator: &Evaluator, class: TargetClass) -> DetectionRul
     let checks = evaluator.checks.iter().filter(|check| check.says == CheckSays::Fail);
     let (mut text, mut line, mut left_out, mut is_empty) = (beginning(evaluator, class), 1, 0, true);
     for check in checks {
-        let Some(indicator) = indicator(check, class) else {
+        let Some(indicator) = indicator(&evaluator.id, check, class) else {
             left_out += 1;
             continue;
         };
@@ -82,7 +82,7 @@ fn beginning(evaluator: &Evaluator, class: TargetClass) -> String {
 }
 
 /// The indicator that finds in single messages what a check finds in a transcript.
-fn indicator(check: &Check, class: TargetClass) -> Option<Value> {
+fn indicator(evaluator: &str, check: &Check, class: TargetClass) -> Option<Value> {
     let Test::Pattern { target, condition } = &check.test else { return None };
     let condition = written(condition);
     if condition.to_string().contains("{{") {
@@ -102,7 +102,7 @@ fn indicator(check: &Check, class: TargetClass) -> Option<Value> {
         TargetClass::Mcp => return None,
     };
     Some(json!({
-        "protocol": protocol, "surface": surface, "direction": direction, "target": target,
+        "id": format!("{evaluator}/{}", slug(&check.name)), "protocol": protocol, "surface": surface, "direction": direction, "target": target,
         "description": check.name, "pattern": {"condition": condition},
     }))
 }
@@ -130,4 +130,10 @@ fn written(condition: &Condition) -> Value {
     fields.extend(operators.any_of.as_ref().map(|values| ("any_of".to_owned(), json!(values))));
     fields.extend(operators.exists.map(|exists| ("exists".to_owned(), json!(exists))));
     Value::Object(fields)
+}
+
+/// A name in small letters, with hyphens.
+fn slug(name: &str) -> String {
+    let words = name.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }

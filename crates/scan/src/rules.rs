@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_detect::{MessageMatch, Ruleset};
+use sortie_detect::{MatchRuleset, MessageMatch};
 use sortie_oatf::{Compiled, CompiledIndicator};
 use sortie_trace::{Direction, Message, Sender};
 
@@ -11,7 +11,7 @@ use crate::finding::{FindingRow, RowError, Scanned};
 /// Documents, compiled once to scan any number of sessions, from any number of threads.
 #[derive(Debug)]
 pub struct Rules {
-    ruleset: Arc<Ruleset>,
+    ruleset: Arc<MatchRuleset>,
     documents: Vec<RuleDocument>,
 }
 
@@ -32,12 +32,12 @@ impl Rules {
     /// Compiles documents into one ruleset.
     pub fn new(documents: impl IntoIterator<Item = Arc<Compiled>>) -> Self {
         let documents: Vec<_> = documents.into_iter().map(RuleDocument::new).collect();
-        let ruleset = Ruleset::new(documents.iter().map(|document| Arc::clone(&document.compiled)));
+        let ruleset = MatchRuleset::new(documents.iter().map(|document| Arc::clone(&document.compiled)));
         Self { ruleset: Arc::new(ruleset), documents }
     }
 
     /// The ruleset.
-    pub fn ruleset(&self) -> &Arc<Ruleset> {
+    pub fn ruleset(&self) -> &Arc<MatchRuleset> {
         &self.ruleset
     }
 

@@ -1,6 +1,5 @@
 //! By what each indicator, delivery and task is found to have something to say about a message.
 
-use sortie_expr::path::WildcardPath;
 use sortie_oatf::compile::RequiredPlace;
 
 use super::places::PlaceTree;
@@ -8,6 +7,15 @@ use super::prefilter::{Asked, Prefilter, PrefilterBuilder};
 use super::{Ruleset, u32_of};
 use crate::alive::TaskRule;
 use crate::selection::looks_at_answers;
+
+/// What a ruleset is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Verdicts: what fails counts, and so do deliveries and tasks.
+    Verdicts,
+    /// Matches, and nothing else.
+    Matches,
+}
 
 /// Finds what a message could concern.
 #[derive(Debug)]
@@ -55,8 +63,7 @@ const COMMON_NAMES: [&str; 18] = [
 ];
 
 /// A name on a path that few messages have. Members that other messages add are not on the wire.
-fn rare_name(path: &WildcardPath) -> Option<&str> {
-    let mut names = path.segments().map(|(name, _)| name);
+fn rare_name<'p>(mut names: impl Iterator<Item = &'p str>) -> Option<&'p str> {
     let first = names.next()?;
     if first.starts_with('_') || first == "toolCallName" {
         return None;
@@ -66,18 +73,23 @@ fn rare_name(path: &WildcardPath) -> Option<&str> {
 }
 
 impl Lookup {
-    pub(super) fn new(rules: &Ruleset) -> Self {
+    pub(super) fn new(rules: &Ruleset, purpose: Purpose) -> Self {
         let (mut places, mut prefilter) = (PlaceTree::new(), PrefilterBuilder::default());
         let mut indicators = Vec::with_capacity(rules.indicators.len());
         for number in 0..u32_of(rules.indicators.len()) {
-            let requirement = rules.indicator(number).requirement();
+            let indicator = rules.indicator(number);
+            let requirement = match purpose {
+                Purpose::Verdicts => indicator.requirement(),
+                Purpose::Matches => indicator.match_requirement(),
+            };
             let texts = requirement.texts;
             let by_text = texts.is_some_and(|texts| prefilter.add(Asked::Indicator(number), &texts));
             indicators.push(match requirement.place {
                 _ if by_text => LookedFor::Texts,
                 RequiredPlace::Anywhere => LookedFor::Anything,
                 RequiredPlace::Value(path) => {
-                    let name = rare_name(&path).filter(|_| !looks_at_answers(rules.indicator(number)));
+                    let name = rare_name(path.segments().map(|(name, _)| name));
+                    let name = name.filter(|_| !looks_at_answers(indicator));
                     if name.is_some_and(|name| prefilter.add_name(Asked::Indicator(number), name)) {
                         LookedFor::Texts
                     } else {
@@ -86,13 +98,23 @@ impl Lookup {
                     }
                 }
                 RequiredPlace::Member(names) => {
-                    places.add_member(number, &names);
-                    LookedFor::Place
+                    // On what is no object the expression fails, which says something about a verdict.
+                    let name = rare_name(names.iter().map(|name| &**name));
+                    let name = name.filter(|_| purpose == Purpose::Matches && !looks_at_answers(indicator));
+                    if name.is_some_and(|name| prefilter.add_name(Asked::Indicator(number), name)) {
+                        LookedFor::Texts
+                    } else {
+                        places.add_member(number, &names);
+                        LookedFor::Place
+                    }
                 }
             });
         }
+        let is_verdict = purpose == Purpose::Verdicts;
         let mut by_words = |asked: Asked, words: Option<&str>| {
-            words.is_some_and(|words| prefilter.add(asked, &[words.as_bytes().to_vec()]))
+            words
+                .filter(|_| is_verdict)
+                .is_some_and(|words| prefilter.add(asked, &[words.as_bytes().to_vec()]))
         };
         let wanted = rules.wanted.iter().enumerate();
         let wanted = wanted.map(|(at, wanted)| by_words(Asked::Wanted(u32_of(at)), wanted.words())).collect();

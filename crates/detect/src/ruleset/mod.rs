@@ -36,6 +36,7 @@ use crate::matches::CanaryRules;
 use crate::reach::{ActorPlace, Stations};
 pub use crate::session::{RuleMatch, RulesetSession};
 use lookup::Lookup;
+pub(crate) use lookup::Purpose;
 pub(crate) use prefilter::{Asked, Hits, is_plain};
 pub(crate) use route::{Route, RouteList};
 
@@ -140,8 +141,15 @@ pub(crate) struct IndicatorRule {
 impl Ruleset {
     /// Compiles documents. There is no semantic engine: indicators that need one are skipped.
     pub fn new<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
+        Self::for_purpose(documents, Purpose::Verdicts)
+    }
+
+    pub(crate) fn for_purpose<D: Into<Arc<Compiled>>>(
+        documents: impl IntoIterator<Item = D>,
+        purpose: Purpose,
+    ) -> Self {
         let mut ruleset = Self::exhaustive(documents);
-        ruleset.lookup = Some(Lookup::new(&ruleset));
+        ruleset.lookup = Some(Lookup::new(&ruleset, purpose));
         ruleset
     }
 
@@ -292,7 +300,7 @@ impl Ruleset {
             reads_transcript: self.reads_transcript,
             ..Self::default()
         };
-        resolved.lookup = self.lookup.as_ref().map(|_| Lookup::new(&resolved));
+        resolved.lookup = self.lookup.as_ref().map(|_| Lookup::new(&resolved, Purpose::Verdicts));
         Some(resolved)
     }
 

@@ -7,7 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
-use sortie_detect::{Detector, MatchSession, MessageMatch, Outcome, Place, Ruleset, replay};
+use sortie_detect::{Detector, MatchRuleset, MatchSession, MessageMatch, Outcome, Place, Ruleset, replay};
 use sortie_oatf::Compiled;
 use sortie_trace::Trace;
 
@@ -250,19 +250,24 @@ fn matches(mut session: MatchSession, trace: &str) -> Vec<(u64, MessageMatch)> {
 /// All matches of many documents are those of each of them alone, asked about everything. The first of an indicator is that of the verdict.
 /// Messages that are looked at alone give the matches that need no other message. Gives how many there are.
 fn compare_matches(documents: &[Arc<Compiled>], trace: &str) -> usize {
-    let ruleset = Arc::new(Ruleset::new(documents.iter().cloned()));
+    let ruleset = Arc::new(MatchRuleset::new(documents.iter().cloned()));
     let together = matches(MatchSession::new(Arc::clone(&ruleset)), trace);
-    let watched = ruleset.replay(trace.as_bytes()).unwrap();
+    let watched = Arc::new(Ruleset::new(documents.iter().cloned())).replay(trace.as_bytes()).unwrap();
     for (at, document) in documents.iter().enumerate() {
-        let alone = Arc::new(Ruleset::exhaustive([Arc::clone(document)]));
+        let alone = Arc::new(MatchRuleset::exhaustive([Arc::clone(document)]));
         let alone = matches(MatchSession::new(alone), trace);
         let own: Vec<_> = together.iter().filter(|(_, found)| found.document == at).cloned().collect();
         let own: Vec<_> =
             own.into_iter().map(|(seq, found)| (seq, MessageMatch { document: 0, ..found })).collect();
+        let (own, own_failures): (Vec<_>, Vec<_>) =
+            own.into_iter().partition(|(_, found)| found.found.is_ok());
+        let (alone, failures): (Vec<_>, Vec<_>) =
+            alone.into_iter().partition(|(_, found)| found.found.is_ok());
         assert_eq!(own, alone, "{:?}\n{trace}", document.document().attack.indicators);
+        assert!(own_failures.iter().all(|failure| failures.contains(failure)), "{own_failures:?}\n{trace}");
         let outcome = watched.outcome(at, Place::default());
         for (position, indicator) in document.indicators().iter().enumerate() {
-            let first = alone.iter().find(|(_, found)| found.indicator == position && found.found.is_ok());
+            let first = alone.iter().find(|(_, found)| found.indicator == position);
             let shown = outcome.evidence.iter().find(|evidence| evidence.name == indicator.id);
             assert_eq!(
                 shown.and_then(|shown| shown.seq),

@@ -45,6 +45,7 @@ mod parts;
 mod program;
 mod strings;
 mod syntax;
+mod texts;
 mod time;
 mod value;
 

@@ -13,6 +13,7 @@ use super::limits::Budget;
 use super::parser;
 use super::parts::{self, ExpressionPart};
 use super::syntax::SyntaxError;
+use super::texts;
 use crate::re2::{self, Re2Error, Regex};
 
 /// A CEL expression, parsed and checked once, evaluated many times.
@@ -117,6 +118,21 @@ impl Program {
     /// ```
     pub fn leading_field(&self, variable: &str) -> Vec<&str> {
         fields::leading(&self.ast, variable)
+    }
+
+    /// Texts of which the variables hold at least one, in a string or as the name of a field, wherever the expression is true; `None` where
+    /// it may be true without any. ASCII letters are in lower case, and their case does not count.
+    ///
+    /// ```
+    /// use sortie_expr::cel::Program;
+    ///
+    /// let program = Program::compile("message.name == 'send_mail' && message.to.endsWith('@attacker.example')")?;
+    /// assert_eq!(program.required_texts(), Some(vec![b"@attacker.example".to_vec()]));
+    /// assert_eq!(Program::compile("message.name != 'send_mail'")?.required_texts(), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn required_texts(&self) -> Option<Vec<Vec<u8>>> {
+        texts::required_texts(&self.ast)
     }
 
     /// The parts of the expression that could have been written otherwise, outer ones before those within them.

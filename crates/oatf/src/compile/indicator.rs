@@ -194,6 +194,17 @@ impl CompiledIndicator {
         }
     }
 
+    /// What a message must have for the indicator to match it, whatever it fails on: for whoever counts no failures.
+    pub fn match_requirement(&self) -> Requirement {
+        match &self.method {
+            Method::Expression(expression) if !self.reads_transcript => {
+                let texts = expression.program.required_texts();
+                Requirement { texts, ..expression.requirement() }
+            }
+            _ => self.requirement(),
+        }
+    }
+
     fn is_about(&self, message: &Value) -> bool {
         !self.reads_transcript || message.get(TRANSCRIPT).is_some()
     }
