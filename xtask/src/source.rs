@@ -21,7 +21,7 @@ impl Bar {
 /// Public type names that are defined more than once.
 const REPEATED_NAMES: Bar = Bar(15);
 /// The command line should only read arguments and print: what else it does belongs into a library.
-const BINARY_LINES: Bar = Bar(6_500);
+const BINARY_LINES: Bar = Bar(7_600);
 /// The longest library.
 const CRATE_LINES: Bar = Bar(12_300);
 /// The most exports of one library.

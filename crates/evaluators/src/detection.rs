@@ -20,8 +20,8 @@ pub struct DetectionRule {
 /// The checks of an evaluator that say that a target gave in, as indicators of a document: those that look for a pattern in single messages.
 ///
 /// ```
-/// use sortie_evaluators::detection_rule;
 /// use sortie_evaluators::TargetClass;
+/// use sortie_evaluators::detection::detection_rule;
 /// use sortie_evaluators::parse::{Layout, parse_evaluator};
 ///
 /// let evaluator = parse_evaluator("

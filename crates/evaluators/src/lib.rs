@@ -39,7 +39,7 @@ pub mod cases;
 mod catalogue;
 mod checks;
 mod depends;
-mod detection;
+pub mod detection;
 mod files;
 pub mod fixtures;
 pub mod folder;
@@ -56,7 +56,6 @@ mod template;
 
 pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
 pub use checks::{Because, CheckError, CompiledChecks, Decision};
-pub use detection::{DetectionRule, detection_rule};
 pub use files::{File, FileContent, FileDiagnostics, Root};
 pub use form::{Form, NoArguments};
 pub use load::{Loaded, load};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sortie_evaluators::detection_rule;
+use sortie_evaluators::detection::detection_rule;
 
 use crate::{EvaluatorRoots, EvaluatorSet, LoadError, NamedDocument, Purpose};
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use sortie_detect::MatchSession;
+use sortie_trace::line::LineError;
 use sortie_trace::{Header, Record};
 
 use crate::finding::{RowError, Scanned};
@@ -103,7 +104,7 @@ impl SessionScanner {
                 self.begin(&session, &header);
             }
             Ok(Some(record)) => self.record(&record, out),
-            Err(reason) => out.push(self.error(at, reason)),
+            Err(problem) => out.push(self.error(at, shown(&problem))),
         }
     }
 
@@ -128,7 +129,7 @@ impl SessionScanner {
             Ok(None) => {}
             Ok(Some(Record::Header(header))) => self.matches.begin(&header),
             Ok(Some(record)) => self.record(&record, out),
-            Err(reason) => out.push(self.error(at, reason)),
+            Err(problem) => out.push(self.error(at, shown(&problem))),
         }
     }
 
@@ -164,32 +165,49 @@ impl MessageScanner {
                 out.extend(found.into_iter().map(|found| self.rules.row(source, session, &message, found)));
             }
             Ok(_) => {}
-            Err(reason) => out.push(Scanned::Error(RowError {
+            Err(problem) => out.push(Scanned::Error(RowError {
                 source: source.to_owned(),
                 session: Some(session.to_owned()),
                 at: None,
                 indicator: None,
-                reason,
+                reason: shown(&problem),
             })),
         }
     }
 }
 
+/// Why a line says nothing.
+#[derive(Debug, thiserror::Error)]
+enum LineProblem {
+    #[error("the line is longer than {MAX_LINE_BYTES} bytes")]
+    TooLong,
+    #[error("the line is not UTF-8")]
+    NotUtf8,
+    #[error("version {0} of the format is later than this program")]
+    LaterVersion(u32),
+    #[error(transparent)]
+    NoRecord(#[from] LineError),
+}
+
 /// The record on a line; `None` on a blank one.
-fn parse_line(line: &[u8]) -> Result<Option<Record>, String> {
+fn parse_line(line: &[u8]) -> Result<Option<Record>, LineProblem> {
     if line.len() > MAX_LINE_BYTES {
-        return Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+        return Err(LineProblem::TooLong);
     }
     let line = line.trim_ascii_end();
     if line.is_empty() {
         return Ok(None);
     }
-    let text = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8".to_owned())?;
-    match Record::from_line(text) {
-        Ok(Record::Header(header)) if header.version > Header::VERSION => {
-            Err(format!("version {} of the format is later than this program", header.version))
+    let text = std::str::from_utf8(line).map_err(|_| LineProblem::NotUtf8)?;
+    match Record::from_line(text)? {
+        Record::Header(header) if header.version > Header::VERSION => {
+            Err(LineProblem::LaterVersion(header.version))
         }
-        Ok(record) => Ok(Some(record)),
-        Err(error) => Err(error.to_string().chars().take(200).collect()),
+        record => Ok(Some(record)),
     }
+}
+
+/// What is wrong with a line, and no more of its own words than fit on one.
+fn shown(problem: &LineProblem) -> String {
+    problem.to_string().chars().take(200).collect()
 }

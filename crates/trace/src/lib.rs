@@ -38,7 +38,7 @@ mod derive;
 pub mod foreign;
 pub mod health;
 mod json_text;
-mod line;
+pub mod line;
 mod reader;
 mod record;
 mod redact;
@@ -51,7 +51,6 @@ mod writer;
 
 pub use content::Content;
 pub use derive::{Deriver, Note, Observed};
-pub use line::LineError;
 pub use reader::{Records, Trace, TraceError};
 pub use record::{
     ActorFailed, AgentExit, Direction, Header, Kind, Listening, Message, PhaseEntered, Record, Sender,

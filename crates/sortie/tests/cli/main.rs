@@ -39,6 +39,7 @@ mod recordings;
 mod rule_goldens;
 #[cfg(unix)]
 mod run;
+mod scan;
 mod schema;
 mod scripted;
 mod semantic;
