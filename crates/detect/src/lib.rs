@@ -34,7 +34,7 @@ pub mod flow;
 mod foreign;
 mod judged;
 mod lifecycle;
-mod matches;
+pub mod matches;
 pub mod outcome;
 pub mod rate;
 mod reach;
@@ -50,7 +50,7 @@ pub use cost::{Cost, Prices, Spent};
 pub use detector::{Detector, NoIndicators, replay};
 pub use failure::{Failure, FailureKind, Fault};
 pub use judged::{Judged, Opinion, Provenance, Quote, QuoteSource, Reason, Ruling, Vote};
-pub use matches::{MatchRuleset, MatchSession, MessageMatch};
+pub use matches::MatchSession;
 pub use outcome::{
     CaseInfo, CaseResult, Delivered, DocumentInfo, EvaluatorCase, Evidence, EvidenceSource, IndicatorFinding,
     Match, Outcome, Place, Reach, RefusedCall, SOURCE, Seen, Standing, Verdict,

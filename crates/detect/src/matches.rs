@@ -65,7 +65,7 @@ pub struct MessageMatch {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use sortie_detect::{MatchRuleset, MatchSession};
+/// use sortie_detect::matches::{MatchRuleset, MatchSession};
 /// use sortie_oatf::{Compiled, load};
 /// use sortie_trace::Record;
 ///

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sortie_detect::{MatchRuleset, MessageMatch};
+use sortie_detect::matches::{MatchRuleset, MessageMatch};
 use sortie_oatf::{Compiled, CompiledIndicator};
 use sortie_trace::{Direction, Message, Sender};
 

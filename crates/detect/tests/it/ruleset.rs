@@ -7,7 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::{Value, json};
-use sortie_detect::{Detector, MatchRuleset, MatchSession, MessageMatch, Outcome, Place, Ruleset, replay};
+use sortie_detect::matches::{MatchRuleset, MatchSession, MessageMatch};
+use sortie_detect::{Detector, Outcome, Place, Ruleset, replay};
 use sortie_oatf::Compiled;
 use sortie_trace::Trace;
 
