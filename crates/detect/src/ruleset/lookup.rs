@@ -1,6 +1,6 @@
 //! By what each indicator, delivery and task is found to have something to say about a message.
 
-use sortie_oatf::compile::RequiredPlace;
+use sortie_oatf::compile::{MatchRequirement, RequiredPlace, Requirement};
 
 use super::places::PlaceTree;
 use super::prefilter::{Asked, Prefilter, PrefilterBuilder};
@@ -78,19 +78,24 @@ impl Lookup {
         let mut indicators = Vec::with_capacity(rules.indicators.len());
         for number in 0..u32_of(rules.indicators.len()) {
             let indicator = rules.indicator(number);
-            let requirement = match purpose {
-                Purpose::Verdicts => indicator.requirement(),
-                Purpose::Matches => indicator.match_requirement(),
+            let asked = Asked::Indicator(number);
+            let (by_text, place) = match purpose {
+                Purpose::Verdicts => {
+                    let Requirement { texts, place } = indicator.requirement();
+                    (texts.is_some_and(|texts| prefilter.add(asked, &texts)), place)
+                }
+                Purpose::Matches => {
+                    let MatchRequirement { clauses, place } = indicator.match_requirement();
+                    (clauses.is_some_and(|clauses| prefilter.add_clauses(asked, &clauses)), place)
+                }
             };
-            let texts = requirement.texts;
-            let by_text = texts.is_some_and(|texts| prefilter.add(Asked::Indicator(number), &texts));
-            indicators.push(match requirement.place {
+            indicators.push(match place {
                 _ if by_text => LookedFor::Texts,
                 RequiredPlace::Anywhere => LookedFor::Anything,
                 RequiredPlace::Value(path) => {
                     let name = rare_name(path.segments().map(|(name, _)| name));
                     let name = name.filter(|_| !looks_at_answers(indicator));
-                    if name.is_some_and(|name| prefilter.add_name(Asked::Indicator(number), name)) {
+                    if name.is_some_and(|name| prefilter.add_name(asked, name)) {
                         LookedFor::Texts
                     } else {
                         places.add_value(number, &path);
@@ -101,7 +106,7 @@ impl Lookup {
                     // On what is no object the expression fails, which says something about a verdict.
                     let name = rare_name(names.iter().map(|name| &**name));
                     let name = name.filter(|_| purpose == Purpose::Matches && !looks_at_answers(indicator));
-                    if name.is_some_and(|name| prefilter.add_name(Asked::Indicator(number), name)) {
+                    if name.is_some_and(|name| prefilter.add_name(asked, name)) {
                         LookedFor::Texts
                     } else {
                         places.add_member(number, &names);

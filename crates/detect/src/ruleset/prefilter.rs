@@ -5,6 +5,8 @@ use indexmap::IndexMap;
 use memchr::{memchr2, memmem};
 use serde_json::Value;
 
+use super::u32_of;
+
 /// What is to be asked when one of its texts is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -47,19 +49,66 @@ const ODD_LETTERS: [&[u8]; 2] = ["\u{212a}".as_bytes(), "\u{17f}".as_bytes()];
 /// Collects texts.
 #[derive(Debug, Default)]
 pub(super) struct PrefilterBuilder {
-    texts: IndexMap<Vec<u8>, Vec<Asked>>,
+    texts: IndexMap<Vec<u8>, Vec<TextUse>>,
+    clauses: Vec<Clause>,
 }
+
+/// Lists of texts: when one of each list is there, something is asked.
+#[derive(Clone, Copy, Debug)]
+struct Clause {
+    asked: Asked,
+    /// A bit for each list.
+    lists: u8,
+}
+
+/// What a text is for: a list of a clause.
+#[derive(Clone, Copy, Debug)]
+struct TextUse {
+    clause: u32,
+    list: u8,
+}
+
+/// How many lists of a clause are looked for.
+const MOST_LISTS: usize = 8;
 
 impl PrefilterBuilder {
     /// Asks only when one of these texts is there; `false` where they cannot be looked for in what was on the wire.
     pub(super) fn add(&mut self, asked: Asked, texts: &[Vec<u8>]) -> bool {
-        let Some(parts) = texts.iter().map(|text| part_on_wire(text)).collect::<Option<Vec<_>>>() else {
-            return false;
+        self.add_clauses(asked, &[vec![texts.to_vec()]])
+    }
+
+    /// Asks only when a text of every list of one of these clauses is there; `false` where they cannot be looked for in what was on the
+    /// wire.
+    pub(super) fn add_clauses(&mut self, asked: Asked, clauses: &[Vec<Vec<Vec<u8>>>]) -> bool {
+        let on_wire = |texts: &Vec<Vec<u8>>| -> Option<Vec<Vec<u8>>> {
+            texts.iter().map(|text| part_on_wire(text).map(<[u8]>::to_ascii_lowercase)).collect()
         };
-        for part in parts {
-            self.texts.entry(part.to_ascii_lowercase()).or_default().push(asked);
+        let clauses: Vec<Vec<_>> =
+            clauses.iter().map(|lists| lists.iter().filter_map(on_wire).take(MOST_LISTS).collect()).collect();
+        if clauses.iter().any(Vec::is_empty) {
+            return false;
+        }
+        for lists in clauses {
+            self.add_lists(asked, lists);
         }
         true
+    }
+
+    fn add_lists(&mut self, asked: Asked, lists: Vec<Vec<Vec<u8>>>) {
+        let clause = u32_of(self.clauses.len());
+        let mut all = 0;
+        for (number, texts) in lists.into_iter().enumerate() {
+            let list = 1 << number;
+            all |= list;
+            for text in texts {
+                let uses = self.texts.entry(text).or_default();
+                // Two texts may have the same part on the wire.
+                if !uses.last().is_some_and(|last| last.clause == clause && last.list == list) {
+                    uses.push(TextUse { clause, list });
+                }
+            }
+        }
+        self.clauses.push(Clause { asked, lists: all });
     }
 
     /// Asks only when an object has a member of this name; `false` where the name cannot be looked for in what was on the wire.
@@ -68,7 +117,7 @@ impl PrefilterBuilder {
         if name.is_empty() || !name.bytes().all(is_same) {
             return false;
         }
-        self.texts.entry(format!("\"{name}\"").to_ascii_lowercase().into_bytes()).or_default().push(asked);
+        self.add_lists(asked, vec![vec![format!("\"{name}\"").to_ascii_lowercase().into_bytes()]]);
         true
     }
 
@@ -84,7 +133,12 @@ impl PrefilterBuilder {
         let has_odd_letters =
             |text: &Vec<u8>| ODD_LETTERS.iter().any(|odd| memmem::find(text, odd).is_some());
         let has_odd_letters = self.texts.keys().any(has_odd_letters);
-        Prefilter { automaton: automaton.ok(), asked: self.texts.into_values().collect(), has_odd_letters }
+        Prefilter {
+            automaton: automaton.ok(),
+            uses: self.texts.into_values().map(Vec::into_boxed_slice).collect(),
+            clauses: self.clauses,
+            has_odd_letters,
+        }
     }
 }
 
@@ -103,7 +157,9 @@ fn part_on_wire(text: &[u8]) -> Option<&[u8]> {
 pub(super) struct Prefilter {
     /// `None` where it would be too large, and everything is asked always.
     automaton: Option<AhoCorasick>,
-    asked: Vec<Vec<Asked>>,
+    /// For each text.
+    uses: Vec<Box<[TextUse]>>,
+    clauses: Vec<Clause>,
     /// Whether one of the texts has a letter that is another when case does not count.
     has_odd_letters: bool,
 }
@@ -117,6 +173,9 @@ pub(crate) struct Hits {
     /// Which texts were found already.
     found: Vec<bool>,
     texts: Vec<usize>,
+    /// Of each clause, the lists of which a text was found.
+    lists: Vec<u8>,
+    touched: Vec<u32>,
 }
 
 impl Hits {
@@ -131,6 +190,9 @@ impl Hits {
         for text in self.texts.drain(..) {
             self.found[text] = false;
         }
+        for clause in self.touched.drain(..) {
+            self.lists[clause as usize] = 0;
+        }
     }
 }
 
@@ -141,7 +203,7 @@ impl Prefilter {
             hits.everything = true;
             return;
         };
-        hits.found.resize(self.asked.len(), false);
+        self.prepare(hits);
         for found in automaton.find_overlapping_iter(json) {
             let Some(text) = found.pattern().as_usize().checked_sub(ODD_LETTERS.len()) else {
                 hits.everything = true;
@@ -158,7 +220,7 @@ impl Prefilter {
             hits.everything = true;
             return;
         };
-        hits.found.resize(self.asked.len(), false);
+        self.prepare(hits);
         let mut is_odd = false;
         for found in automaton.find_overlapping_iter(&json) {
             match found.pattern().as_usize().checked_sub(ODD_LETTERS.len()) {
@@ -173,10 +235,26 @@ impl Prefilter {
         }
     }
 
+    fn prepare(&self, hits: &mut Hits) {
+        hits.found.resize(self.uses.len(), false);
+        hits.lists.resize(self.clauses.len(), 0);
+    }
+
     fn hit(&self, text: usize, hits: &mut Hits) {
-        if !std::mem::replace(&mut hits.found[text], true) {
-            hits.texts.push(text);
-            hits.asked.extend(&self.asked[text]);
+        if std::mem::replace(&mut hits.found[text], true) {
+            return;
+        }
+        hits.texts.push(text);
+        for TextUse { clause, list } in &self.uses[text] {
+            let about = self.clauses[*clause as usize];
+            let lists = &mut hits.lists[*clause as usize];
+            if *lists == 0 {
+                hits.touched.push(*clause);
+            }
+            if *lists != about.lists && (*lists | list) == about.lists {
+                hits.asked.push(about.asked);
+            }
+            *lists |= list;
         }
     }
 }

@@ -18,29 +18,64 @@ type Texts = Vec<Vec<u8>>;
 struct Known {
     /// All of them, where they are few.
     exact: Option<Texts>,
-    /// Each holds one of these.
-    holds: Option<Texts>,
+    /// Each holds one of the first, and one of the second, and so on.
+    holds: Vec<Texts>,
 }
+
+/// How many lists of texts stand for one alternative of a pattern, and how many alternatives for a pattern.
+const MOST_LISTS: usize = 6;
+const MOST_CLAUSES: usize = 64;
 
 /// Texts of which every match holds at least one, ASCII letters in lower case; `None` where there are none that are worth looking for.
 ///
 /// KELVIN SIGN and LATIN SMALL LETTER LONG S are letters of ASCII when case does not count. They are left out, since they would double
 /// the texts of every word with a `k` or an `s`: see [`super::Regex::required_texts`].
 pub(super) fn required_texts(hir: &Hir) -> Option<Texts> {
-    known(hir).into_holds()
+    known(hir).into_best()
+}
+
+/// The same in more detail: a match holds a text of every list of one of these clauses.
+pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<Vec<Texts>>> {
+    let mut clauses = Vec::new();
+    add_clauses(hir, &mut clauses)?;
+    (clauses.len() <= MOST_CLAUSES).then_some(clauses)
+}
+
+// The parser bounds how deep expressions nest.
+fn add_clauses(hir: &Hir, clauses: &mut Vec<Vec<Texts>>) -> Option<()> {
+    match hir.kind() {
+        HirKind::Capture(capture) => add_clauses(&capture.sub, clauses),
+        HirKind::Alternation(parts) => parts.iter().try_for_each(|part| add_clauses(part, clauses)),
+        _ => {
+            let mut lists = known(hir).into_lists();
+            lists.retain(|texts| is_worth(texts));
+            // Rare ones first.
+            lists.sort_by_key(|texts| std::cmp::Reverse(rarity(texts)));
+            lists.dedup();
+            lists.truncate(MOST_LISTS);
+            clauses.push(lists);
+            clauses.last().is_some_and(|lists| !lists.is_empty()).then_some(())
+        }
+    }
 }
 
 impl Known {
     fn nothing() -> Self {
-        Self { exact: None, holds: None }
+        Self { exact: None, holds: Vec::new() }
     }
 
     fn exactly(texts: Texts) -> Self {
-        Self { exact: Some(texts), holds: None }
+        Self { exact: Some(texts), holds: Vec::new() }
     }
 
-    fn into_holds(self) -> Option<Texts> {
-        better(self.exact, self.holds)
+    /// Lists of texts: a match holds one of each.
+    fn into_lists(self) -> Vec<Texts> {
+        self.exact.into_iter().chain(self.holds).collect()
+    }
+
+    /// The list that is the rarest.
+    fn into_best(self) -> Option<Texts> {
+        self.into_lists().into_iter().filter(is_worth).max_by_key(rarity)
     }
 }
 
@@ -52,7 +87,7 @@ fn known(hir: &Hir) -> Known {
         HirKind::Class(class) => characters(class).map_or_else(Known::nothing, Known::exactly),
         HirKind::Capture(capture) => known(&capture.sub),
         HirKind::Repetition(repetition) if repetition.min == 0 => Known::nothing(),
-        HirKind::Repetition(repetition) => Known { exact: None, holds: known(&repetition.sub).into_holds() },
+        HirKind::Repetition(repetition) => Known { exact: None, holds: known(&repetition.sub).into_lists() },
         HirKind::Concat(parts) => joined(parts.iter().map(known)),
         HirKind::Alternation(parts) => either(parts.iter().map(known)),
     }
@@ -63,7 +98,7 @@ fn known_literal(literal: &[u8]) -> Known {
     if text.len() <= LONGEST {
         return Known::exactly(vec![text]);
     }
-    Known { exact: None, holds: Some(vec![text[..LONGEST].to_vec()]) }
+    Known { exact: None, holds: vec![vec![text[..LONGEST].to_vec()]] }
 }
 
 /// The characters of a small class, as texts.
@@ -92,7 +127,7 @@ fn characters(class: &Class) -> Option<Texts> {
 fn joined(parts: impl Iterator<Item = Known>) -> Known {
     let mut is_whole = true;
     let mut run: Texts = vec![Vec::new()];
-    let mut best = None;
+    let mut lists = Vec::new();
     for part in parts {
         let longer = part.exact.as_ref().and_then(|next| product(&run, next));
         if let Some(longer) = longer {
@@ -100,13 +135,18 @@ fn joined(parts: impl Iterator<Item = Known>) -> Known {
             continue;
         }
         is_whole = false;
-        best = better(best, Some(std::mem::replace(&mut run, vec![Vec::new()])));
+        lists.push(std::mem::replace(&mut run, vec![Vec::new()]));
         match part.exact {
             Some(exact) => run = exact,
-            None => best = better(best, part.holds),
+            None => lists.extend(part.holds),
         }
     }
-    if is_whole { Known::exactly(run) } else { Known { exact: None, holds: better(best, Some(run)) } }
+    if is_whole {
+        return Known::exactly(run);
+    }
+    lists.push(run);
+    lists.retain(is_worth);
+    Known { exact: None, holds: lists }
 }
 
 /// Every text followed by every other, where that is not too much.
@@ -129,16 +169,19 @@ fn either(parts: impl Iterator<Item = Known>) -> Known {
             (to.len() <= MOST_TEXTS).then_some(to)
         };
         exact = add(exact, part.exact.as_ref());
-        holds = add(holds, part.into_holds().as_ref());
+        holds = add(holds, part.into_best().as_ref());
     }
-    Known { exact, holds }
+    Known { exact, holds: holds.into_iter().collect() }
 }
 
-/// Whichever is rarer: the one whose shortest text is longer. Texts of a byte or two are everywhere.
-fn better(one: Option<Texts>, other: Option<Texts>) -> Option<Texts> {
-    let shortest = |texts: &Texts| texts.iter().map(Vec::len).min().unwrap_or(0);
-    let worth = [one, other].into_iter().flatten().filter(|texts| shortest(texts) > 2);
-    worth.max_by_key(|texts| (shortest(texts), std::cmp::Reverse(texts.len())))
+/// Whether texts are worth looking for. Those of a byte or two are everywhere.
+fn is_worth(texts: &Texts) -> bool {
+    texts.iter().map(Vec::len).min().unwrap_or(0) > 2
+}
+
+/// The longer the shortest text, the rarer.
+fn rarity(texts: &Texts) -> (usize, std::cmp::Reverse<usize>) {
+    (texts.iter().map(Vec::len).min().unwrap_or(0), std::cmp::Reverse(texts.len()))
 }
 
 #[cfg(test)]
@@ -163,6 +206,26 @@ mod tests {
             (r"https?://[a-z]+\.example", &[".example"]),
         ] {
             assert_eq!(texts(pattern).unwrap(), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn every_alternative_has_lists_of_its_own() {
+        let clauses = |pattern: &str| {
+            let clauses = Regex::new(pattern).unwrap().required_clauses()?;
+            let text = |text: Vec<u8>| String::from_utf8(text).unwrap();
+            let list = |texts: Vec<Vec<u8>>| texts.into_iter().map(text).collect::<Vec<_>>().join("|");
+            let clause =
+                |lists: Vec<Vec<Vec<u8>>>| lists.into_iter().map(list).collect::<Vec<_>>().join(" & ");
+            Some(clauses.into_iter().map(clause).collect::<Vec<_>>().join(" or "))
+        };
+        for (pattern, expected) in [
+            (r"(?i)(ignore|forget)\s+(all\s+)?(rules|orders)", Some("ignore|forget & rules|orders")),
+            (r"curl.*\|\s*bash|(wget).{0,9}sudo", Some("curl & bash or wget & sudo")),
+            (r"(?:abc.*def)+", Some("abc & def")),
+            (r"abc|[0-9]+", None),
+        ] {
+            assert_eq!(clauses(pattern).as_deref(), expected, "{pattern}");
         }
     }
 

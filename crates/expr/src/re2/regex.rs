@@ -153,6 +153,19 @@ impl Regex {
         literals::required_texts(self.hir())
     }
 
+    /// The same in more detail: every match holds a text of every list of one of these clauses.
+    ///
+    /// ```
+    /// use sortie_expr::re2::Regex;
+    ///
+    /// let clauses = Regex::new("curl.*bash|wget")?.required_clauses().unwrap();
+    /// assert_eq!(clauses, [vec![vec![b"curl".to_vec()], vec![b"bash".to_vec()]], vec![vec![b"wget".to_vec()]]]);
+    /// # Ok::<(), sortie_expr::re2::Re2Error>(())
+    /// ```
+    pub fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+        literals::required_clauses(self.hir())
+    }
+
     /// The syntax tree, for finding literals that every match holds.
     ///
     /// Of the groups that capture, only the first is in it.

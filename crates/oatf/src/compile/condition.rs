@@ -14,6 +14,9 @@ use sortie_expr::re2::Regex;
 use super::error::CompileError;
 use crate::model::{Condition, MatchCondition, MatchPredicate, predicate_from_value};
 
+/// How many alternatives stand for one condition.
+const MOST_CLAUSES: usize = 64;
+
 /// Whether a value compared with a bound satisfies it.
 type Holds = fn(Ordering) -> bool;
 
@@ -87,6 +90,20 @@ impl CompiledCondition {
     pub(super) fn required_texts(&self) -> Option<Vec<Vec<u8>>> {
         let texts = self.operators.iter().filter_map(Operator::required_texts);
         texts.max_by_key(|texts| texts.iter().map(Vec::len).min())
+    }
+
+    /// The same in more detail: where the condition holds, the text of the value has a text of every list of one of these clauses.
+    pub(super) fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+        let clauses = self.operators.iter().filter_map(Operator::required_clauses);
+        clauses.reduce(|one, other| {
+            // All operators hold, so each clause of one goes with each of the other.
+            if one.len() * other.len() > MOST_CLAUSES {
+                return if one.len() <= other.len() { one } else { other };
+            }
+            let pairs =
+                one.iter().flat_map(|one| other.iter().map(move |other| [one.as_slice(), other].concat()));
+            pairs.collect()
+        })
     }
 
     /// Whether only the presence of a value matters.
@@ -179,6 +196,13 @@ impl Operator {
             Self::StartsWith(text) | Self::EndsWith(text) => one(text.as_bytes()),
             Self::Regex(regex) => regex.required_texts(),
             Self::Compare(..) => None,
+        }
+    }
+
+    fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+        match self {
+            Self::Regex(regex) => regex.required_clauses(),
+            other => other.required_texts().map(|texts| vec![vec![texts]]),
         }
     }
 

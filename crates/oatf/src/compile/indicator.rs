@@ -11,7 +11,7 @@ use sortie_expr::path::{SimplePath, WildcardPath};
 use super::condition::{CompiledCondition, Found};
 use super::error::CompileError;
 use super::evidence::MatchEvidence;
-use super::requirement::{RequiredPlace, Requirement};
+use super::requirement::{MatchRequirement, RequiredPlace, Requirement};
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension::flow::Flow;
 use crate::extension_points::{
@@ -195,14 +195,19 @@ impl CompiledIndicator {
     }
 
     /// What a message must have for the indicator to match it, whatever it fails on: for whoever counts no failures.
-    pub fn match_requirement(&self) -> Requirement {
-        match &self.method {
-            Method::Expression(expression) if !self.reads_transcript => {
-                let texts = expression.program.required_texts();
-                Requirement { texts, ..expression.requirement() }
+    pub fn match_requirement(&self) -> MatchRequirement {
+        let Requirement { texts, place } = self.requirement();
+        let clauses = match &self.method {
+            _ if self.reads_transcript => None,
+            Method::Pattern(pattern) if pattern.condition.presence_only().is_none() => {
+                pattern.condition.required_clauses()
             }
-            _ => self.requirement(),
-        }
+            Method::Expression(expression) => {
+                expression.program.required_texts().map(|texts| vec![vec![texts]])
+            }
+            _ => None,
+        };
+        MatchRequirement { clauses: clauses.or_else(|| Some(vec![vec![texts?]])), place }
     }
 
     fn is_about(&self, message: &Value) -> bool {

@@ -32,6 +32,15 @@ pub struct Requirement {
     pub place: RequiredPlace,
 }
 
+/// What a message must have for an indicator to match it, whatever it fails on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MatchRequirement {
+    /// A text of every list of one of these clauses, under the terms of [`Requirement::texts`].
+    pub clauses: Option<Vec<Vec<Vec<Vec<u8>>>>>,
+    /// Where something must be.
+    pub place: RequiredPlace,
+}
+
 /// A place in a message at which something must be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequiredPlace {
