@@ -213,7 +213,7 @@ impl MatchSession {
         };
         self.hits.clear();
         if is_plain && route.has_texts {
-            self.rules.0.look(&message.content.text(), &mut self.hits);
+            route.look(&message.content.text(), &mut self.hits);
         }
         let by_value = !is_plain || self.hits.everything;
         let is_hit = || self.hits.indicators().any(|number| route.selects(number));
@@ -228,11 +228,11 @@ impl MatchSession {
             if self.is_alone { Deriver::new().observe(message) } else { self.deriver.observe(message) };
         if by_value {
             self.hits.clear();
-            self.rules.0.look_value(&observed.message, &mut self.hits);
+            route.look_value(&observed.message, &mut self.hits);
         } else if is_derived && route.has_texts {
             // What is added to a message is not in what was on the wire.
             for member in ADDED.iter().filter_map(|name| observed.message.get(name)) {
-                self.rules.0.look_value(member, &mut self.hits);
+                route.look_value(member, &mut self.hits);
             }
         }
         self.collect(&route, &observed);

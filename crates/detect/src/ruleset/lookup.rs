@@ -1,6 +1,12 @@
 //! By what each indicator, delivery and task is found to have something to say about a message.
 
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{MatchRequirement, RequiredPlace, Requirement};
+use sortie_oatf::model::Direction as Side;
+use sortie_trace::{Direction, Message};
 
 use super::places::PlaceTree;
 use super::prefilter::{Asked, Prefilter, PrefilterBuilder};
@@ -21,12 +27,51 @@ pub(crate) enum Purpose {
 #[derive(Debug)]
 pub(super) struct Lookup {
     pub(super) places: PlaceTree,
-    pub(super) prefilter: Prefilter,
+    pub(super) prefilter: LookupTexts,
     indicators: Vec<LookedFor>,
     /// Whether something wanted is found by its words.
     wanted: Vec<bool>,
     /// The same for the task of a document.
     tasks: Vec<bool>,
+}
+
+/// Looks for texts.
+#[derive(Debug)]
+pub(super) enum LookupTexts {
+    /// For everything at once.
+    All(Prefilter),
+    /// For the indicators of each class of messages. Most texts of a large ruleset are those of other classes.
+    Classes { texts: PrefilterBuilder, known: RwLock<HashMap<MessageClass, Arc<Prefilter>>> },
+}
+
+/// Messages of one protocol, of the same operations, on one side.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct MessageClass {
+    protocol: String,
+    surfaces: Vec<String>,
+    direction: Direction,
+}
+
+/// Classes of messages that are kept. A trace may make up any number of them.
+const MAX_CLASSES: usize = 64;
+
+impl MessageClass {
+    fn of(message: &Message) -> Self {
+        let (protocol, surfaces) = (message.protocol.clone(), message.surfaces.clone());
+        Self { protocol, surfaces, direction: message.direction }
+    }
+
+    /// Whether an indicator may look at one of them.
+    fn may_concern(&self, indicator: &CompiledIndicator) -> bool {
+        let of_side = match indicator.direction {
+            None => true,
+            Some(Side::Request) => self.direction == Direction::Request,
+            Some(Side::Response) => self.direction == Direction::Response,
+        };
+        let of_protocol = indicator.protocol.as_ref().is_none_or(|protocol| *protocol == self.protocol);
+        let of_surface = indicator.surface.as_ref().is_none_or(|surface| self.surfaces.contains(surface));
+        of_side && (looks_at_answers(indicator) || (of_protocol && of_surface))
+    }
 }
 
 /// By what an indicator is found.
@@ -128,7 +173,27 @@ impl Lookup {
             by_words(Asked::Task(u32_of(at)), words)
         });
         let tasks = tasks.collect();
-        Self { places, prefilter: prefilter.build(), indicators, wanted, tasks }
+        let prefilter = match purpose {
+            Purpose::Verdicts => LookupTexts::All(prefilter.build()),
+            Purpose::Matches => LookupTexts::Classes { texts: prefilter, known: RwLock::default() },
+        };
+        Self { places, prefilter, indicators, wanted, tasks }
+    }
+
+    /// What looks for the texts of the indicators that look at messages like this one; `None` where there is one for all.
+    pub(super) fn prefilter_of(&self, rules: &Ruleset, message: &Message) -> Option<Arc<Prefilter>> {
+        let LookupTexts::Classes { texts, known } = &self.prefilter else { return None };
+        let class = MessageClass::of(message);
+        if let Some(known) = known.read().unwrap_or_else(PoisonError::into_inner).get(&class) {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(texts.of_indicators(|number| class.may_concern(rules.indicator(number))));
+        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_CLASSES {
+            known.clear();
+        }
+        known.insert(class, Arc::clone(&made));
+        Some(made)
     }
 
     pub(super) fn indicator(&self, number: u32) -> LookedFor {

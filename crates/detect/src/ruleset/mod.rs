@@ -35,9 +35,9 @@ use crate::foreign::Sight;
 use crate::matches::CanaryRules;
 use crate::reach::{ActorPlace, Stations};
 pub use crate::session::{RuleMatch, RulesetSession};
-use lookup::Lookup;
 pub(crate) use lookup::Purpose;
-pub(crate) use prefilter::{Asked, Hits, is_plain};
+use lookup::{Lookup, LookupTexts};
+pub(crate) use prefilter::{Asked, Hits, Prefilter, is_plain};
 pub(crate) use route::{Route, RouteList};
 
 /// Kinds of messages that are kept. A trace may make up any number of them.
@@ -322,16 +322,8 @@ impl Ruleset {
     /// Adds what the texts of a JSON text could concern.
     pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
         match &self.lookup {
-            Some(lookup) => lookup.prefilter.look(json, hits),
-            None => hits.everything = true,
-        }
-    }
-
-    /// The same for a value that was read already.
-    pub(crate) fn look_value(&self, value: &Value, hits: &mut Hits) {
-        match &self.lookup {
-            Some(lookup) => lookup.prefilter.look_value(value, hits),
-            None => hits.everything = true,
+            Some(Lookup { prefilter: LookupTexts::All(prefilter), .. }) => prefilter.look(json, hits),
+            _ => hits.everything = true,
         }
     }
 

@@ -40,7 +40,7 @@ const LONGEST: usize = 12;
 /// Shorter texts are everywhere.
 const SHORTEST: usize = 3;
 /// Up to so many bytes of texts, the fastest automaton is built, which takes the most memory.
-const SMALL: usize = 1 << 17;
+const SMALL: usize = 1 << 18;
 
 /// Letters that are `k` and `s` when case does not count, see [`required_texts`](sortie_expr::re2::Regex::required_texts). Where one of
 /// them is, anything may be.
@@ -121,6 +121,28 @@ impl PrefilterBuilder {
         true
     }
 
+    /// Those of some indicators alone.
+    pub(super) fn of_indicators(&self, is_wanted: impl Fn(u32) -> bool) -> Prefilter {
+        let mut numbers = vec![None; self.clauses.len()];
+        let mut own = Self::default();
+        for (number, clause) in numbers.iter_mut().zip(&self.clauses) {
+            if clause.asked.indicator().is_some_and(&is_wanted) {
+                *number = Some(u32_of(own.clauses.len()));
+                own.clauses.push(*clause);
+            }
+        }
+        for (text, uses) in &self.texts {
+            let uses = uses.iter().filter_map(|TextUse { clause, list }| {
+                Some(TextUse { clause: numbers[*clause as usize]?, list: *list })
+            });
+            let uses: Vec<_> = uses.collect();
+            if !uses.is_empty() {
+                own.texts.insert(text.clone(), uses);
+            }
+        }
+        own.build()
+    }
+
     pub(super) fn build(self) -> Prefilter {
         let bytes: usize = self.texts.keys().map(Vec::len).sum();
         let kind = (bytes <= SMALL).then_some(AhoCorasickKind::DFA);
@@ -148,13 +170,14 @@ fn part_on_wire(text: &[u8]) -> Option<&[u8]> {
     let is_same = |byte: &u8| !byte.is_ascii_control() && !b"\"\\{}[]:,".contains(byte);
     let of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let parts = text.split(|byte| !is_same(byte)).map(|part| &part[..part.len().min(LONGEST)]);
-    let parts = parts.filter(|part| part.len() >= SHORTEST && !part.iter().all(of_number));
+    let parts =
+        parts.filter(|part| (part.len() >= SHORTEST || !part.is_ascii()) && !part.iter().all(of_number));
     parts.max_by_key(|part| part.len())
 }
 
 /// Looks for all texts at once.
 #[derive(Debug)]
-pub(super) struct Prefilter {
+pub(crate) struct Prefilter {
     /// `None` where it would be too large, and everything is asked always.
     automaton: Option<AhoCorasick>,
     /// For each text.
@@ -198,7 +221,7 @@ impl Hits {
 
 impl Prefilter {
     /// Adds what is to be asked about a JSON text.
-    pub(super) fn look(&self, json: &str, hits: &mut Hits) {
+    pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
         let Some(automaton) = self.automaton.as_ref().filter(|_| !hits.everything) else {
             hits.everything = true;
             return;
@@ -214,7 +237,7 @@ impl Prefilter {
     }
 
     /// The same for a value that was read already, whatever letters it has.
-    pub(super) fn look_value(&self, value: &Value, hits: &mut Hits) {
+    pub(crate) fn look_value(&self, value: &Value, hits: &mut Hits) {
         let json = value.to_string();
         let Some(automaton) = self.automaton.as_ref().filter(|_| !hits.everything) else {
             hits.everything = true;

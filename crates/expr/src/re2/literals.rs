@@ -11,6 +11,9 @@ const LONGEST: usize = 32;
 /// How many characters a class may have to be spelled out.
 const MOST_CHARACTERS: u32 = 8;
 
+/// The same for a class without letters of ASCII.
+const MOST_FOREIGN: u32 = 64;
+
 /// Alternatives, in lower case.
 type Texts = Vec<Vec<u8>>;
 
@@ -105,7 +108,9 @@ fn known_literal(literal: &[u8]) -> Known {
 fn characters(class: &Class) -> Option<Texts> {
     let Class::Unicode(class) = class else { return None };
     let count: u32 = class.iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1).sum();
-    if count > MOST_CHARACTERS {
+    // Characters beyond ASCII are rare, however many of them there are.
+    let is_foreign = class.iter().all(|range| !range.start().is_ascii());
+    if count > if is_foreign { MOST_FOREIGN } else { MOST_CHARACTERS } {
         return None;
     }
     let all: Vec<char> = class.iter().flat_map(|range| range.start()..=range.end()).collect();
@@ -176,7 +181,7 @@ fn either(parts: impl Iterator<Item = Known>) -> Known {
 
 /// Whether texts are worth looking for. Those of a byte or two are everywhere.
 fn is_worth(texts: &Texts) -> bool {
-    texts.iter().map(Vec::len).min().unwrap_or(0) > 2
+    !texts.is_empty() && texts.iter().all(|text| text.len() > 2 || !text.is_ascii())
 }
 
 /// The longer the shortest text, the rarer.
