@@ -7,7 +7,7 @@
 //! | place | keys |
 //! |---|---|
 //! | `attack` | `prompt`, `task`, `delivered`, `needs`, `control`, `mcp_revision` |
-//! | an indicator | `flow` |
+//! | an indicator | `flow`, `texts` |
 //! | an actor of mode `mcp_server`, or `execution` without actors | `wrap` |
 //! | a state of an actor with `wrap` | `operations` |
 //! | an entry of `responses` of a tool or a prompt (`mcp_server`) | `during` |
@@ -19,6 +19,7 @@
 
 pub mod flow;
 pub mod mcp;
+pub mod texts;
 pub mod wrap;
 
 use std::time::Duration;
@@ -247,6 +248,7 @@ fn is_of(key: &str, value: &Value) -> bool {
         "task" | "send" | "disconnect" | "completions" | "flow" | "from" | "to" | "cache" | "fetch"
         | "headers" => value.is_object(),
         "wait_ms" | "retry_ms" | "min_length" | "ttl_ms" => value.is_number(),
+        "texts" => value.is_boolean(),
         "content" | "params" => true,
         _ => value.is_string(),
     }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::ops::{ControlFlow, Range};
 
 use memchr::memmem::Finder;
@@ -32,6 +33,21 @@ enum Operator {
     Compare(Number, Holds),
 }
 
+/// The patterns of a document that are compiled already: indicators that look for the same in several places share one.
+#[derive(Debug, Default)]
+pub(super) struct CompiledRegexes(HashMap<String, Regex>);
+
+impl CompiledRegexes {
+    fn regex(&mut self, pattern: &str) -> Result<Regex, CompileError> {
+        if let Some(known) = self.0.get(pattern) {
+            return Ok(known.clone());
+        }
+        let compiled = CompileError::regex(pattern)?;
+        self.0.insert(pattern.to_owned(), compiled.clone());
+        Ok(compiled)
+    }
+}
+
 /// A condition on a value, ready to be applied.
 #[derive(Clone, Debug)]
 pub struct CompiledCondition {
@@ -43,15 +59,20 @@ pub struct CompiledCondition {
 impl CompiledCondition {
     /// Compiles a condition.
     pub fn new(condition: &Condition) -> Result<Self, CompileError> {
+        Self::sharing(condition, &mut CompiledRegexes::default())
+    }
+
+    /// Compiles a condition, and shares what is compiled already.
+    pub(super) fn sharing(condition: &Condition, known: &mut CompiledRegexes) -> Result<Self, CompileError> {
         match condition {
             Condition::Value(value) => {
                 Ok(Self { exists: None, operators: Box::new([Operator::Equals(value.clone())]) })
             }
-            Condition::Match(condition) => Self::from_operators(condition),
+            Condition::Match(condition) => Self::from_operators(condition, known),
         }
     }
 
-    fn from_operators(condition: &MatchCondition) -> Result<Self, CompileError> {
+    fn from_operators(condition: &MatchCondition, known: &mut CompiledRegexes) -> Result<Self, CompileError> {
         let mut operators = Vec::with_capacity(condition.operator_count());
         let bounds: [(&Option<Number>, Holds); 4] = [
             (&condition.gt, Ordering::is_gt),
@@ -72,7 +93,7 @@ impl CompiledCondition {
                 .map(|text| Operator::Contains(Box::new(Finder::new(text).into_owned()))),
         );
         if let Some(pattern) = &condition.regex {
-            operators.push(Operator::Regex(CompileError::regex(pattern)?));
+            operators.push(Operator::Regex(known.regex(pattern)?));
         }
         Ok(Self { exists: condition.exists, operators: operators.into() })
     }

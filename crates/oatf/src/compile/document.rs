@@ -2,6 +2,7 @@
 
 use sortie_syntax::NodePath;
 
+use super::condition::CompiledRegexes;
 use super::error::CompileError;
 use super::indicator::CompiledIndicator;
 use super::phase::{CompiledExtractor, CompiledTrigger};
@@ -92,11 +93,12 @@ impl Compiled {
     fn build(document: Validated, before: Option<&Self>) -> Result<Self, CompileError> {
         let old = before.and_then(|before| before.document.attack.indicators.as_deref()).unwrap_or_default();
         let mut indicators = Vec::new();
+        let mut regexes = CompiledRegexes::default();
         for (index, indicator) in document.attack.indicators.iter().flatten().enumerate() {
             let same = before.filter(|_| old.get(index) == Some(indicator));
             indicators.push(match same.and_then(|before| before.indicators.get(index)) {
                 Some(same) => same.clone(),
-                None => compiled_indicator(&document, index, indicator)?,
+                None => compiled_indicator(&document, index, indicator, &mut regexes)?,
             });
         }
         let execution = &document.attack.execution;
@@ -160,8 +162,9 @@ fn compiled_indicator(
     document: &Validated,
     index: usize,
     indicator: &Indicator,
+    regexes: &mut CompiledRegexes,
 ) -> Result<CompiledIndicator, CompileError> {
-    let mut compiled = CompiledIndicator::new(indicator)?;
+    let mut compiled = CompiledIndicator::sharing(indicator, regexes)?;
     let path = NodePath::root().key("attack").key("indicators").index(index);
     let asking = path.join(&deciding_field(indicator));
     compiled.line = document.line_column_of(&asking).map(|at| at.line);

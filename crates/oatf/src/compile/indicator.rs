@@ -1,5 +1,6 @@
 //! Indicators, compiled.
 
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
 
-use super::condition::{CompiledCondition, Found};
+use super::condition::{CompiledCondition, CompiledRegexes, Found};
 use super::error::CompileError;
 use super::evidence::MatchEvidence;
 use super::requirement::{MatchRequirement, RequiredPlace, Requirement};
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension::flow::Flow;
+use crate::extension::texts::reads_texts;
 use crate::extension_points::{
     CelEvaluator, DEFAULT_SEMANTIC_THRESHOLD, DefaultCelEvaluator, SemanticEvaluator,
 };
@@ -125,8 +127,15 @@ impl Method {
 impl CompiledIndicator {
     /// Compiles a normalised indicator.
     pub fn new(indicator: &Indicator) -> Result<Self, CompileError> {
+        Self::sharing(indicator, &mut CompiledRegexes::default())
+    }
+
+    /// Compiles a normalised indicator, and shares what is compiled already.
+    pub(super) fn sharing(indicator: &Indicator, known: &mut CompiledRegexes) -> Result<Self, CompileError> {
         let method = if let Some(pattern) = &indicator.pattern {
-            Method::Pattern(CompiledPattern::new(pattern, &indicator.target)?)
+            let texts = reads_texts(indicator);
+            let pattern = CompiledPattern::sharing(pattern, &indicator.target, known)?;
+            Method::Pattern(CompiledPattern { texts, ..pattern })
         } else if let Some(expression) = &indicator.expression {
             Method::Expression(CompiledExpression::new(expression, &indicator.target)?)
         } else if let Some(semantic) = &indicator.semantic {
@@ -292,18 +301,30 @@ fn is_in_transcript(path: &str) -> bool {
 pub(crate) struct CompiledPattern {
     target: WildcardPath,
     condition: CompiledCondition,
+    /// Whether texts below the target count too.
+    texts: bool,
 }
 
 impl CompiledPattern {
     pub(crate) fn new(pattern: &PatternMatch, target: &str) -> Result<Self, CompileError> {
+        Self::sharing(pattern, target, &mut CompiledRegexes::default())
+    }
+
+    fn sharing(
+        pattern: &PatternMatch,
+        target: &str,
+        known: &mut CompiledRegexes,
+    ) -> Result<Self, CompileError> {
         let target = pattern.target.as_deref().unwrap_or(target);
         let condition = match (&pattern.condition, &pattern.shorthand) {
-            (Some(condition), _) => CompiledCondition::new(condition)?,
-            (None, Some(shorthand)) => CompiledCondition::new(&Condition::Match(shorthand.clone()))?,
+            (Some(condition), _) => CompiledCondition::sharing(condition, known)?,
+            (None, Some(shorthand)) => {
+                CompiledCondition::sharing(&Condition::Match(shorthand.clone()), known)?
+            }
             (None, None) => return Err(CompileError::Incomplete("the pattern has no condition")),
         };
         let target = CompileError::path(target, WildcardPath::parse)?;
-        Ok(Self { target, condition })
+        Ok(Self { target, condition, texts: false })
     }
 
     fn requirement(&self) -> Requirement {
@@ -316,12 +337,42 @@ impl CompiledPattern {
 
     pub(crate) fn is_match(&self, message: &Value) -> bool {
         self.condition.matches_at(&self.target, message)
+            || (self.texts && self.condition.presence_only().is_none() && self.text_below(message).is_some())
+    }
+
+    /// The first text below the target that satisfies the condition.
+    fn text_below(&self, message: &Value) -> Option<MatchEvidence> {
+        let found = self.target.visit(message, &mut |value, positions| {
+            let found = each_text(value, &mut TextPath::default(), &mut |text, below| match self
+                .condition
+                .find(text)
+            {
+                Some(found) => ControlFlow::Break((found, below.to_string())),
+                None => ControlFlow::Continue(()),
+            });
+            match found {
+                ControlFlow::Break((found, below)) => {
+                    let mut path = self.target.with_positions(positions);
+                    path.push_str(if path.is_empty() { below.trim_start_matches('.') } else { &below });
+                    ControlFlow::Break(MatchEvidence::of(path, &found.text, found.range))
+                }
+                ControlFlow::Continue(()) => ControlFlow::Continue(()),
+            }
+        });
+        found.break_value()
     }
 
     fn evaluate(&self, message: &Value) -> Option<MatchEvidence> {
         let presence = self.condition.presence_only();
         if presence == Some(false) {
             return self.is_match(message).then(|| MatchEvidence::absent(self.target.to_string()));
+        }
+        // A text says more to people than the JSON that it stands in.
+        if self.texts
+            && presence.is_none()
+            && let Some(found) = self.text_below(message)
+        {
+            return Some(found);
         }
         let found = self.target.visit(message, &mut |value, positions| {
             let found = match presence {
@@ -337,6 +388,61 @@ impl CompiledPattern {
             }
         });
         found.break_value()
+    }
+}
+
+/// The way from a value to a text below it.
+#[derive(Default)]
+struct TextPath<'v>(Vec<TextStep<'v>>);
+
+#[derive(Clone, Copy)]
+enum TextStep<'v> {
+    Field(&'v str),
+    Item(usize),
+}
+
+impl fmt::Display for TextPath<'_> {
+    /// A name that no path could have is written as `*`: it comes from a message, and may be anything.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_legal = |name: &str| {
+            let is_part = |letter: u8| letter.is_ascii_alphanumeric() || b"_-".contains(&letter);
+            (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_part)
+        };
+        for step in &self.0 {
+            match step {
+                TextStep::Field(name) if is_legal(name) => write!(f, ".{name}")?,
+                TextStep::Field(_) => f.write_str(".*")?,
+                TextStep::Item(position) => write!(f, "[{position}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Longer names of fields are not shown.
+const LONGEST_NAME: usize = 64;
+
+/// Visits every text below an object or a list, in order, until the visitor breaks.
+// Recursion is bounded: readers of JSON stop at 128 levels.
+fn each_text<'v, B>(
+    value: &'v Value,
+    path: &mut TextPath<'v>,
+    visit: &mut impl FnMut(&'v Value, &TextPath<'v>) -> ControlFlow<B>,
+) -> ControlFlow<B> {
+    let mut step = |step, value: &'v Value| {
+        path.0.push(step);
+        let flow = if value.is_string() { visit(value, path) } else { each_text(value, path, visit) };
+        path.0.pop();
+        flow
+    };
+    match value {
+        Value::Object(fields) => {
+            fields.iter().try_for_each(|(name, value)| step(TextStep::Field(name), value))
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().try_for_each(|(at, item)| step(TextStep::Item(at), item))
+        }
+        _ => ControlFlow::Continue(()),
     }
 }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 use sortie_expr::path::WildcardPath;
 use sortie_syntax::closed_enum;
 
-use super::{ActorNames, KEY, Placed, Reader};
+use super::{ActorNames, KEY, Placed, Reader, texts};
 use crate::model::{Direction, Document, Indicator};
 use sortie_syntax::NodePath;
 
@@ -140,9 +140,10 @@ impl Reader {
     pub(super) fn indicator(&mut self, indicator: &Indicator, path: NodePath) -> Option<Flow> {
         let value = indicator.extensions.get(KEY)?;
         let own = Placed { value, path: path.key(KEY) };
-        if !self.is_mapping(&own, &["flow"]) {
+        if !self.is_mapping(&own, texts::INDICATOR_KEYS) {
             return None;
         }
+        self.texts(&own, indicator);
         let at = own.get("flow")?;
         if indicator.semantic.is_some() {
             let help = "write a `pattern` or an `expression`: a flow is found without a model";

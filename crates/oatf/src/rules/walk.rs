@@ -295,6 +295,12 @@ impl Document {
 
     /// Visits every condition: of patterns, of triggers, and of `when` inside states.
     pub(crate) fn each_condition<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, ConditionAt<'d>)) {
+        self.each_pattern(&mut visit);
+        self.each_predicate_entry(|at, key, condition| visit(&at.key(key), condition));
+    }
+
+    /// Visits the conditions of indicators.
+    pub(crate) fn each_pattern<'d>(&'d self, mut visit: impl FnMut(&Trail<'_>, ConditionAt<'d>)) {
         for (at, indicator) in self.indicators_at() {
             let Some(pattern) = &indicator.pattern else { continue };
             let at = at.key("pattern");
@@ -305,7 +311,6 @@ impl Document {
                 visit(&at, ConditionAt::Shorthand(shorthand));
             }
         }
-        self.each_predicate_entry(|at, key, condition| visit(&at.key(key), condition));
     }
 
     /// Visits every text that holds `{{`, where templates are filled: in states and entry actions.

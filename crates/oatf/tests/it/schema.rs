@@ -144,6 +144,7 @@ fn everything() -> Vec<Value> {
             "min_length": 12,
             "decode": ["base64", "hex", "url", "case", "space"]
         }}}),
+        json!({"target": "a", "pattern": {"contains": "x"}, "x-sortie": {"texts": true}}),
         json!({"target": "a", "pattern": {"condition": {"nested": 1}}}),
         json!({"target": "a", "pattern": {"condition": ["x"]}}),
         json!({"target": "a", "pattern": {

@@ -1,5 +1,6 @@
 //! Languages within a document: RE2, CEL, `JSONPath`, paths.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use sortie_expr::path::{PathErrorReason, SimplePath, WildcardPath};
@@ -14,9 +15,18 @@ pub(super) const V_013: Rule = Rule::error("V-013", "§6.2", include_str!("v013.
     .titled("every regular expression is valid RE2")
     .check(Some(|document, report| {
         let mut left = Some(re2::MAX_TOGETHER);
-        document.each_condition(|at, condition| {
+        // Indicators that look for the same in several places share what is compiled.
+        let mut compiled = HashSet::new();
+        document.each_pattern(|at, condition| {
+            if let Some(regex) = condition.regex().filter(|regex| !compiled.contains(regex))
+                && check(report, &at.key("regex"), regex, &mut left)
+            {
+                compiled.insert(regex);
+            }
+        });
+        document.each_predicate_entry(|at, key, condition| {
             if let Some(regex) = condition.regex() {
-                check(report, &at.key("regex"), regex, &mut left);
+                check(report, &at.key(key).key("regex"), regex, &mut left);
             }
         });
         document.each_extractor(|at, extractor| {
@@ -26,9 +36,9 @@ pub(super) const V_013: Rule = Rule::error("V-013", "§6.2", include_str!("v013.
         });
     }));
 
-/// `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
-fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) {
-    let Some(allowed) = *left else { return };
+/// Whether a pattern is one. `left` is what further patterns may cost; `None` once there were too many, when no more are looked at.
+fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Option<usize>) -> bool {
+    let Some(allowed) = *left else { return false };
     match re2::cost(regex) {
         Ok(cost) => {
             *left = allowed.checked_sub(cost);
@@ -38,10 +48,12 @@ fn check(report: &mut RuleReport<'_>, at: &Trail<'_>, regex: &str, left: &mut Op
                     .label("later ones are not checked")
                     .help("use smaller repeat counts, or split the document");
             }
+            true
         }
         Err(error) => {
             let help = error.help.as_deref().unwrap_or("use RE2 syntax: every OATF tool supports it");
             report.add(*at, error.message).within(error.span).help(help);
+            false
         }
     }
 }
