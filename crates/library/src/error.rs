@@ -18,6 +18,9 @@ pub enum LoadError {
     /// A file or folder cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A folder of Agent Threat Rules cannot be read.
+    #[error(transparent)]
+    Atr(#[from] sortie_atr::LoadError),
     /// A word names neither a file nor a document of the library.
     #[error("there is no file or folder `{word}`, and {source}")]
     NotFound {

@@ -1,9 +1,10 @@
 //! What a scan looks for: documents of the library, of folders, and checks of evaluators.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sortie_evaluators::detection::detection_rule;
+use sortie_report::counted;
 
 use crate::{EvaluatorRoots, EvaluatorSet, LoadError, NamedDocument, Purpose};
 
@@ -14,12 +15,14 @@ pub enum RuleSource {
     Library,
     /// The checks of the bundled evaluators.
     Evaluators,
+    /// A folder of Agent Threat Rules.
+    Atr(PathBuf),
     /// A file, a folder, or the id of a document of the library.
     Path(PathBuf),
 }
 
 impl RuleSource {
-    /// What a word on a command line means: `library`, `evaluators`, or a path.
+    /// What a word on a command line means: `library`, `evaluators`, `atr=DIR`, or a path.
     ///
     /// ```
     /// use sortie_library::RuleSource;
@@ -31,7 +34,10 @@ impl RuleSource {
         match word {
             "library" => Self::Library,
             "evaluators" => Self::Evaluators,
-            path => Self::Path(path.into()),
+            word => match word.strip_prefix("atr=") {
+                Some(folder) => Self::Atr(folder.into()),
+                None => Self::Path(word.into()),
+            },
         }
     }
 
@@ -46,6 +52,7 @@ impl RuleSource {
                     NamedDocument::load_all(&ids, Purpose::Evaluate)?
                 }
                 Self::Evaluators => evaluators()?,
+                Self::Atr(folder) => imported(folder)?,
                 Self::Path(path) => NamedDocument::load_all(std::slice::from_ref(path), Purpose::Evaluate)?,
             };
             documents.extend(more);
@@ -69,4 +76,19 @@ fn evaluators() -> Result<(Vec<NamedDocument>, Vec<String>), LoadError> {
         "{left_out} checks of evaluators read more than one message, or values of an attack, and are left out"
     );
     Ok((documents, vec![note]))
+}
+
+/// Agent Threat Rules that documents can say.
+fn imported(folder: &Path) -> Result<(Vec<NamedDocument>, Vec<String>), LoadError> {
+    let (rules, left_out) = sortie_atr::load(folder)?;
+    let partly = rules.iter().filter(|rule| !rule.skipped.is_empty()).count();
+    let documents = rules.into_iter().map(|rule| NamedDocument { name: rule.id, compiled: rule.compiled });
+    let mut notes = Vec::new();
+    if partly + left_out.len() > 0 {
+        notes.push(format!(
+            "{} left out, {partly} looked for in part; `sortie import atr` lists the reasons",
+            counted(left_out.len(), "Agent Threat Rule", "Agent Threat Rules"),
+        ));
+    }
+    Ok((documents.collect(), notes))
 }

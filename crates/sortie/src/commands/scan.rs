@@ -55,8 +55,8 @@ pub(crate) struct Scan {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// What to look for: `library`, `evaluators` (checks of the bundled evaluators), a file, a folder, or the id of a document.
-    /// Repeatable. Default: `library`
+    /// What to look for: `library`, `evaluators` (checks of the bundled evaluators), `atr=DIR` (Agent Threat Rules), a file, a folder,
+    /// or the id of a document. Repeatable. Default: `library`
     #[arg(long, value_name = "RULES")]
     rules: Vec<String>,
 
