@@ -8,6 +8,8 @@
 //! | [`OTLP`] | files and request bodies of a collector: JSON Lines, JSON, protobuf |
 //! | [`OPENINFERENCE`], [`OPENLLMETRY`] | the same, by other conventions |
 //! | [`LANGFUSE`], [`LANGSMITH`] | exports of observations and of runs |
+//!
+//! Exports that arrive one after the other are cut into [`ExportItem`]s, which are put together by session.
 
 mod conversation;
 mod langfuse;
@@ -24,3 +26,4 @@ pub use langsmith::FORMAT as LANGSMITH;
 pub use openinference::FORMAT as OPENINFERENCE;
 pub use openllmetry::FORMAT as OPENLLMETRY;
 pub use otlp::FORMAT as OTLP;
+pub use spans::{ExportError, ExportItem};

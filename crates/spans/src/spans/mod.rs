@@ -11,6 +11,7 @@ mod json;
 mod logs;
 mod plain;
 mod protobuf;
+mod split;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -25,6 +26,7 @@ use sortie_recording::loss::count;
 use attributes::{Attributes, EventText, PASSED, SpanText};
 pub(crate) use interpret::as_tool;
 use json::{AttributeValue, Export, KeyValue, LogRecord, Span};
+pub use split::{ExportError, ExportItem};
 
 /// Whether a file is OTLP.
 pub(crate) fn is_otlp(head: &Head<'_>) -> bool {
