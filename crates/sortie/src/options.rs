@@ -141,6 +141,27 @@ pub(crate) fn words<T: Clone + Send + Sync + 'static, const N: usize>(
     })
 }
 
+/// A URL of this machine, or of a host that is allowed.
+pub(crate) fn allowed_url(text: &str, allowed: &[String]) -> Result<String, Failure> {
+    let Ok(url) = text.parse::<url::Url>() else {
+        return Err(Failure::new(format!("`{text}` is not a URL")));
+    };
+    let is_allowed = url.host_str().is_some_and(|host| allowed.iter().any(|own| own.eq_ignore_ascii_case(host)));
+    if !is_allowed && !sortie_wire::http::is_loopback(&url) {
+        let host = url.host_str().unwrap_or_default();
+        return Err(Failure::new(format!("`{text}` is not on this machine")).help(format!("allow it with `--allow-host {host}`")));
+    }
+    Ok(text.to_owned())
+}
+
+/// The value of an environment variable that holds a secret.
+pub(crate) fn secret(name: &str) -> Result<String, Failure> {
+    match std::env::var(name) {
+        Ok(value) if !value.is_empty() => Ok(value),
+        _ => Err(Failure::new(format!("the environment variable `{name}` is not set"))),
+    }
+}
+
 /// A duration as documents write it (`30s`, `5m`, `PT1H`), and `500ms`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     if let Some(digits) = text.strip_suffix("ms")

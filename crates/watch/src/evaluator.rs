@@ -797,6 +797,25 @@ impl Evaluator {
     }
 }
 
+#[cfg(test)]
+impl Evaluator {
+    pub(crate) fn take_for_test(&mut self, arrival: Arrival) {
+        self.take(arrival).unwrap();
+    }
+
+    pub(crate) fn flush_spool_for_test(&mut self) {
+        self.spool.flush().unwrap();
+    }
+
+    pub(crate) fn lines_for_test(&self) -> String {
+        self.rows.iter().map(|row| row.to_line() + "\n").collect()
+    }
+
+    pub(crate) fn sweep_for_test(&mut self) {
+        self.sweep().unwrap();
+    }
+}
+
 fn live_size(session: &LineSession) -> usize {
     // What flows remember of a session is bounded.
     let messages = usize::try_from(session.bytes).unwrap_or(usize::MAX).min(1 << 20);

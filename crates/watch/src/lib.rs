@@ -23,6 +23,8 @@ mod receiver;
 mod rows;
 mod spans;
 mod spool;
+#[cfg(test)]
+mod tests;
 mod watch;
 
 #[cfg(feature = "nats")]

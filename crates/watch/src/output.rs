@@ -36,6 +36,14 @@ pub struct FindingOutputs {
     pub otlp: Option<String>,
 }
 
+impl FindingOutputs {
+    /// The place for logs of an endpoint: itself, or `/v1/logs` where it has no path.
+    pub fn logs_endpoint(url: String) -> String {
+        let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.trim_end_matches('/').contains('/'));
+        if has_path { url } else { format!("{}/v1/logs", url.trim_end_matches('/')) }
+    }
+}
+
 /// Writes rows.
 pub(crate) struct Output {
     lines: Lines,

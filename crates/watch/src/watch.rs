@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use sortie_import::RecordingFile;
 use sortie_scan::Rules;
 use sortie_wire::http::{BindError, Listener};
 use tokio::runtime::Handle;
@@ -20,6 +21,9 @@ use crate::follow::Follower;
 use crate::output::{FindingOutputs, Output, can_append};
 use crate::receiver::{OtlpInput, Receiver};
 use crate::spool::Spool;
+
+/// How often files of rules are looked at.
+const RELOAD: Duration = Duration::from_secs(1);
 
 /// Rules that cannot be loaded.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -51,6 +55,8 @@ pub struct WatchOptions {
     pub max_sessions: usize,
     /// What open sessions take on disk. 256 MiB.
     pub max_spool_bytes: u64,
+    /// Files and folders of rules: when one changes, the rules are loaded again.
+    pub reload: Vec<PathBuf>,
 }
 
 impl Default for WatchOptions {
@@ -66,6 +72,7 @@ impl Default for WatchOptions {
             session_idle: Duration::from_mins(10),
             max_sessions: 10_000,
             max_spool_bytes: 256 << 20,
+            reload: Vec::new(),
         }
     }
 }
@@ -238,6 +245,7 @@ impl Watch {
             tokio::task::spawn_blocking(move || follower.run())
         });
         ready(address);
+        let mut stamp = changed_last(&options.reload);
         loop {
             tokio::select! {
                 done = &mut end => {
@@ -248,6 +256,13 @@ impl Watch {
                     let source = Arc::from("");
                     let reload = Arrival { source, content: ArrivalContent::Reload, receipt: None, room: None };
                     inbox.send(reload);
+                }
+                () = tokio::time::sleep(RELOAD), if !options.reload.is_empty() => {
+                    let now = changed_last(&options.reload);
+                    if now != stamp {
+                        stamp = now;
+                        control.reload();
+                    }
                 }
                 () = control.stop.cancelled() => break,
             }
@@ -260,4 +275,16 @@ impl Watch {
         }
         end.await.unwrap_or(Ok(WatchSummary::default()))
     }
+}
+
+/// What changes when a file of these does: how many there are, and when the last one was changed.
+fn changed_last(paths: &[PathBuf]) -> (usize, u64, Option<SystemTime>) {
+    let files = RecordingFile::find(paths).unwrap_or_default();
+    let about = files.iter().filter_map(|file| std::fs::metadata(file.path.as_ref()?).ok());
+    let (mut bytes, mut last) = (0, None);
+    for about in about {
+        bytes += about.len();
+        last = last.max(about.modified().ok());
+    }
+    (files.len(), bytes, last)
 }

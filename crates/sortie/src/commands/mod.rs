@@ -45,6 +45,7 @@ mod scan;
 mod schema;
 mod suites;
 mod trace;
+mod watch;
 mod wrap;
 
 subcommands! {
@@ -58,6 +59,7 @@ subcommands! {
         Call(call::Call),
         Eval(eval::Eval),
         Scan(scan::Scan),
+        Watch(Box<watch::Watch>),
         Report(report::Report),
         Compare(compare::Compare),
         Baseline(baseline::Baseline),

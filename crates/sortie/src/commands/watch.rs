@@ -1,0 +1,246 @@
+//! `sortie watch`
+
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use sortie_library::RuleSource;
+use sortie_scan::Rules;
+use sortie_watch::{FindingOutputs, OtlpInput, RulesError, RulesLoader, Watch as Watching, WatchControl, WatchOptions};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::options::{allowed_url, duration, secret};
+use crate::{Console, Exit, Failure};
+
+const EXAMPLES: &str = "\
+Examples:
+  Look for every attack of the library in what an OpenTelemetry exporter sends to port 4318:
+    $ sortie watch --otlp 127.0.0.1:4318
+
+  Follow the session files of Claude Code, and append findings to a file:
+    $ sortie watch --follow ~/.claude/projects --out findings.jsonl
+
+  Keep open sessions over a restart, and post findings to a program on this machine:
+    $ sortie watch --otlp 127.0.0.1:4318 --state watch-state --webhook http://127.0.0.1:8080/findings
+
+  Take spans from other machines, which send the token in the variable WATCH_TOKEN:
+    $ sortie watch --otlp 0.0.0.0:4318 --token-env WATCH_TOKEN
+
+Signals:
+  SIGHUP loads the rules again. Ctrl-C and SIGTERM end the watch when what was received is evaluated and written.
+
+Exit codes:
+  0    ended by SIGTERM
+  2    wrong usage, a document that is not valid, an address that cannot be listened on, an output that cannot be written
+  130  interrupted with Ctrl-C";
+
+/// Look for attacks in traffic as it arrives: findings, message by message.
+///
+/// Findings are those of `sortie scan` over the same traffic, as JSON Lines. A message is acknowledged after its findings are written. A message
+/// that is delivered twice gives the same findings again, with `"repeated": true`.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Watch {
+    /// Receive OTLP over HTTP (traces and logs, JSON and protobuf) on this address
+    #[arg(long, value_name = "ADDR")]
+    otlp: Option<SocketAddr>,
+
+    /// Follow a trace, a recording or a folder as it grows. Repeatable
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    follow: Vec<PathBuf>,
+
+    /// Consume a JetStream stream of this NATS server
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "URL", requires = "stream")]
+    nats: Option<String>,
+
+    /// Stream to consume
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    stream: Option<String>,
+
+    /// Durable consumer of the stream; it is created if it does not exist
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "NAME", requires = "nats", default_value = "sortie")]
+    consumer: String,
+
+    /// Environment variable with the token for the NATS server
+    #[cfg(feature = "nats")]
+    #[arg(long, value_name = "NAME", requires = "nats")]
+    nats_token_env: Option<String>,
+
+    /// What to look for: `library`, `evaluators` (checks of the bundled evaluators), a file, a folder, or the id of a document.
+    /// Repeatable. Default: `library`
+    #[arg(long, value_name = "RULES")]
+    rules: Vec<String>,
+
+    /// Load the rules again when a file of `--rules` changes
+    #[arg(long)]
+    reload: bool,
+
+    /// Append findings to a file instead of writing them to standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Also post findings to this URL as JSON
+    #[arg(long, value_name = "URL")]
+    webhook: Option<String>,
+
+    /// Also post findings to this OTLP endpoint as log events `gen_ai.evaluation.result`
+    #[arg(long, value_name = "URL")]
+    otlp_out: Option<String>,
+
+    /// Allow a URL with this host. Loopback is always allowed. Repeatable
+    #[arg(long = "allow-host", value_name = "HOST")]
+    allowed_hosts: Vec<String>,
+
+    /// Environment variable with the bearer token that OTLP clients must send. Required for an address that is not loopback
+    #[arg(long, value_name = "NAME", requires = "otlp")]
+    token_env: Option<String>,
+
+    /// Folder for open sessions, so that they survive a restart. Default: a temporary folder
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
+
+    /// How long a session of spans, or a recording, must be quiet before it is evaluated
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    settle: Duration,
+
+    /// How long a session stays open without a message
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
+    session_idle: Duration,
+
+    /// Number of sessions that stay open; the oldest ends when there are more
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_sessions: usize,
+
+    /// Megabytes that open sessions may take on disk
+    #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(32..=65_536))]
+    max_spool: u64,
+}
+
+impl Watch {
+    pub(crate) fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let options = self.options()?;
+        let mut sources: Vec<_> = self.rules.iter().map(|word| RuleSource::parse(word)).collect();
+        if sources.is_empty() {
+            sources.push(RuleSource::Library);
+        }
+        // Before anything starts, so that what is wrong is shown as it is anywhere else.
+        let (documents, notes) = RuleSource::load_all(&sources)?;
+        console.note_all(&notes);
+        if documents.is_empty() {
+            return Err(Failure::new("there is no document to look for"));
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
+        let done = runtime.block_on(watch(options, loader(sources)));
+        runtime.shutdown_background();
+        done
+    }
+
+    fn options(&self) -> Result<WatchOptions, Failure> {
+        let token = self.token_env.as_deref().map(secret).transpose()?;
+        let url = |url: &Option<String>| {
+            url.as_deref().map(|url| allowed_url(url, &self.allowed_hosts)).transpose()
+        };
+        let otlp = self.otlp.map(|address| OtlpInput { address, token });
+        let has_input = otlp.is_some() || !self.follow.is_empty();
+        #[cfg(feature = "nats")]
+        let nats = self.nats()?;
+        #[cfg(feature = "nats")]
+        let has_input = has_input || nats.is_some();
+        if !has_input {
+            return Err(Failure::new("there is nothing to watch").help("use `--otlp ADDR` or `--follow PATH`"));
+        }
+        if let Some(path) = self.follow.iter().find(|path| !path.exists() && path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.exists())) {
+            return Err(Failure::at(path, "read", &io::Error::from(io::ErrorKind::NotFound)));
+        }
+        let reload = if self.reload { self.rules.iter().map(PathBuf::from).collect() } else { Vec::new() };
+        Ok(WatchOptions {
+            follow: self.follow.clone(),
+            otlp,
+            #[cfg(feature = "nats")]
+            nats,
+            outputs: FindingOutputs {
+                file: self.out.clone(),
+                webhook: url(&self.webhook)?,
+                otlp: url(&self.otlp_out)?.map(FindingOutputs::logs_endpoint),
+            },
+            state: self.state.clone(),
+            settle: self.settle,
+            session_idle: self.session_idle,
+            max_sessions: self.max_sessions.max(1),
+            max_spool_bytes: self.max_spool << 20,
+            reload,
+        })
+    }
+
+    #[cfg(feature = "nats")]
+    fn nats(&self) -> Result<Option<sortie_watch::NatsInput>, Failure> {
+        let (Some(url), Some(stream)) = (&self.nats, &self.stream) else { return Ok(None) };
+        Ok(Some(sortie_watch::NatsInput {
+            url: allowed_url(url, &self.allowed_hosts)?,
+            stream: stream.clone(),
+            consumer: self.consumer.clone(),
+            token: self.nats_token_env.as_deref().map(secret).transpose()?,
+        }))
+    }
+}
+
+fn loader(sources: Vec<RuleSource>) -> RulesLoader {
+    Box::new(move || {
+        let (documents, _) = RuleSource::load_all(&sources).map_err(|error| RulesError(error.to_string()))?;
+        if documents.is_empty() {
+            return Err(RulesError("there is no document to look for".to_owned()));
+        }
+        Ok(Rules::new(documents.into_iter().map(|document| document.compiled)))
+    })
+}
+
+async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failure> {
+    let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(fail)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
+    let control = WatchControl::default();
+    let note = |text: &str| {
+        // When standard error is closed, nobody listens.
+        let _ = writeln!(io::stderr(), "note: {text}");
+    };
+    let ready = |address: Option<SocketAddr>| {
+        let at = address.map_or_else(String::new, |address| format!(" on http://{address}"));
+        note(&format!("watching{at}"));
+    };
+    let mut watching = std::pin::pin!(Watching::run(options, loader, control.clone(), Arc::new(note), ready));
+    let mut exit = Exit::Clean;
+    loop {
+        tokio::select! {
+            done = &mut watching => {
+                let summary = done.map_err(|error| Failure::new(error.to_string()))?;
+                note(&format!(
+                    "{} messages ({} again), {} findings ({} again), {} errors, {} sessions open",
+                    summary.messages, summary.repeated_messages, summary.findings, summary.repeated, summary.errors, summary.open,
+                ));
+                return Ok(exit);
+            }
+            _ = hangup.recv() => control.reload(),
+            _ = terminate.recv() => {
+                if control.is_stopped() {
+                    return Ok(exit);
+                }
+                control.stop();
+            }
+            _ = interrupt.recv() => {
+                exit = Exit::Interrupted;
+                if control.is_stopped() {
+                    return Ok(exit);
+                }
+                control.stop();
+            }
+        }
+    }
+}
