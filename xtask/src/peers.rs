@@ -9,8 +9,8 @@ use std::process::Command;
 use crate::step::{Failure, Runner, root};
 
 /// The virtual environments: `peers/python/NAME.in` is what we ask for, `NAME.txt` what that came to.
-const ENVIRONMENTS: [&str; 9] =
-    ["mcp1", "mcp2", "a2a", "a2a1", "pydantic", "langchain", "servers", "sqlite", "lsp"];
+const ENVIRONMENTS: [&str; 10] =
+    ["mcp1", "mcp2", "a2a", "a2a1", "pydantic", "langchain", "servers", "sqlite", "lsp", "otel"];
 
 /// The environments of servers with published weaknesses, and of the releases that mended them.
 const PUBLISHED_ENVIRONMENTS: [&str; 2] = ["vulnerable", "fixed"];

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use sortie_import::RecordingFile;
 use sortie_scan::{MAX_LINE_BYTES, RowError, Rules, Scan, ScanProgress, Scanned, SessionScanner};
 use sortie_spans::ExportItem;
+use tokio_util::sync::CancellationToken;
 
 use crate::arrival::{Arrival, ArrivalContent, FileChunk, FileId, Receipt};
 use crate::output::Output;
@@ -115,6 +116,8 @@ pub(crate) struct Evaluator {
     has_messages: bool,
     summary: WatchSummary,
     expired: u64,
+    /// Stops the inputs.
+    stop: CancellationToken,
 }
 
 impl Evaluator {
@@ -156,9 +159,16 @@ impl Evaluator {
             has_messages: false,
             summary: WatchSummary::default(),
             expired: 0,
+            stop: CancellationToken::new(),
         };
         evaluator.recover()?;
         Ok(evaluator)
+    }
+
+    /// Stops this when nothing arrives any more.
+    pub(crate) fn stopping(mut self, stop: CancellationToken) -> Self {
+        self.stop = stop;
+        self
     }
 
     /// Open sessions are read again: silently what was written, and then what was not.
@@ -250,6 +260,9 @@ impl Evaluator {
     /// Evaluates until no input is left.
     pub(crate) fn run(mut self, inbox: &Receiver<Arrival>) -> Result<WatchSummary, WatchError> {
         let mut swept = Instant::now();
+        let mut last = Instant::now();
+        // Inputs wait for quiet too, and look at files now and then.
+        let idle = self.options.until_idle.map(|idle| idle.max(self.options.settle + SWEEP));
         loop {
             let now = Instant::now();
             let due = self.groups.next_due().map_or(SWEEP, |due| due.saturating_duration_since(now));
@@ -258,6 +271,12 @@ impl Evaluator {
                 Err(RecvTimeoutError::Timeout) => None,
                 Err(RecvTimeoutError::Disconnected) => break,
             };
+            if next.is_some() || self.groups.next_due().is_some() {
+                last = Instant::now();
+            }
+            if idle.is_some_and(|idle| last.elapsed() >= idle) {
+                self.stop.cancel();
+            }
             let mut rooms = Vec::new();
             while let Some(mut arrival) = next.take() {
                 rooms.push(arrival.room.take());

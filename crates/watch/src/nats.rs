@@ -6,14 +6,13 @@ use std::time::Duration;
 
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind, Message};
-use async_nats::{ConnectOptions, Event};
+use async_nats::ConnectOptions;
 use futures_util::StreamExt as _;
 use sortie_scan::RowError;
 use sortie_spans::ExportItem;
 use tokio_util::sync::CancellationToken;
 
 use crate::arrival::{Arrival, ArrivalContent, Inbox};
-use crate::watch::WatchError;
 
 /// How many messages are delivered before the first is acknowledged.
 const PENDING: i64 = 1024;
@@ -21,7 +20,11 @@ const PENDING: i64 = 1024;
 const PULLED: usize = 256;
 const PULLED_BYTES: usize = 4 << 20;
 /// How long the server waits for an acknowledgement before it delivers a message again.
-const ACK_WAIT: Duration = Duration::from_secs(30);
+const ACK_WAIT: Duration = Duration::from_secs(10);
+/// How long the server may be silent when it was asked for messages, beyond the time that it was given.
+const SILENCE: Duration = Duration::from_secs(5);
+/// How long is waited before a server is tried again.
+const AGAIN: Duration = Duration::from_millis(500);
 /// The header that names a session.
 const SESSION: &str = "Sortie-Session";
 /// The longest name of a session.
@@ -49,85 +52,89 @@ impl fmt::Debug for NatsInput {
 pub(crate) type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
 pub(crate) struct Consumer {
-    consumer: PullConsumer,
+    input: NatsInput,
     inbox: Inbox,
     source: Arc<str>,
     note: Note,
 }
 
 impl Consumer {
-    pub(crate) async fn open(input: NatsInput, inbox: Inbox, note: Note) -> Result<Self, WatchError> {
-        let failed = |error: &dyn fmt::Display| WatchError::Nats(format!("NATS: {error}"));
-        let told = Arc::clone(&note);
-        let mut options = ConnectOptions::new()
-            .name("sortie watch")
-            .connection_timeout(Duration::from_secs(5))
-            .event_callback(move |event| {
-                match event {
-                    Event::Connected | Event::Disconnected => told(&format!("NATS: {event}")),
-                    _ => {}
-                }
-                async {}
-            });
-        if let Some(token) = input.token {
-            options = options.token(token);
-        }
-        let client = options.connect(&input.url).await.map_err(|error| failed(&error))?;
-        let stream = jetstream::new(client).get_stream(&input.stream).await.map_err(|error| failed(&error))?;
-        let config = pull::Config {
-            durable_name: Some(input.consumer.clone()),
-            ack_policy: AckPolicy::Explicit,
-            ack_wait: ACK_WAIT,
-            max_ack_pending: PENDING,
-            ..pull::Config::default()
-        };
-        let made = stream.get_or_create_consumer(&input.consumer, config).await;
+    pub(crate) fn new(input: NatsInput, inbox: Inbox, note: Note) -> Self {
         let source = Arc::from(format!("nats:{}", input.stream));
-        Ok(Self { consumer: made.map_err(|error| failed(&error))?, inbox, source, note })
+        Self { input, inbox, source, note }
     }
 
+    /// Consumes until it is stopped. A server that is not there, or not any more, is tried again.
     pub(crate) async fn run(self, stop: CancellationToken) {
-        let mut was_noted = false;
+        let mut last = String::new();
         while !stop.is_cancelled() {
-            // Room first: what is not asked for stays at the server.
-            let room = tokio::select! {
-                room = self.inbox.room(PULLED_BYTES) => room,
+            let consumed = tokio::select! {
+                consumed = self.consume(&stop) => consumed,
                 () = stop.cancelled() => return,
             };
-            let Some(room) = room else { return };
-            match self.pull(&stop).await {
-                Ok(true) => was_noted = false,
-                Ok(false) => return,
-                Err(reason) => {
-                    if !was_noted {
-                        (self.note)(&format!("NATS: {reason}; trying again"));
-                        was_noted = true;
-                    }
-                    tokio::select! {
-                        () = tokio::time::sleep(Duration::from_millis(500)) => {}
-                        () = stop.cancelled() => return,
-                    }
-                }
+            let Err(reason) = consumed else { return };
+            if reason != last {
+                (self.note)(&format!("NATS: {reason}; trying again"));
+                last = reason;
+            }
+            tokio::select! {
+                () = tokio::time::sleep(AGAIN) => {}
+                () = stop.cancelled() => return,
+            }
+        }
+    }
+
+    async fn consume(&self, stop: &CancellationToken) -> Result<(), String> {
+        let mut consumer = self.connect().await?;
+        // What was delivered to nobody who lives comes again after a while, and must come before what is new: a session is read in order.
+        wait_for_pending(&mut consumer).await?;
+        loop {
+            // Room first: what is not asked for stays at the server.
+            let Some(room) = self.inbox.room(PULLED_BYTES).await else { return Ok(()) };
+            if !self.pull(&consumer, stop).await? {
+                return Ok(());
             }
             drop(room);
         }
     }
 
+    async fn connect(&self) -> Result<PullConsumer, String> {
+        let mut options = ConnectOptions::new().name("sortie watch").connection_timeout(SILENCE);
+        if let Some(token) = &self.input.token {
+            options = options.token(token.clone());
+        }
+        let text = |error: &dyn fmt::Display| error.to_string();
+        let client = options.connect(&self.input.url).await.map_err(|error| text(&error))?;
+        let mut context = jetstream::new(client);
+        context.set_timeout(SILENCE);
+        let stream = context.get_stream(&self.input.stream).await.map_err(|error| text(&error))?;
+        let config = pull::Config {
+            durable_name: Some(self.input.consumer.clone()),
+            ack_policy: AckPolicy::Explicit,
+            ack_wait: ACK_WAIT,
+            max_ack_pending: PENDING,
+            ..pull::Config::default()
+        };
+        stream.get_or_create_consumer(&self.input.consumer, config).await.map_err(|error| text(&error))
+    }
+
     /// Takes some messages, and says whether anybody wants more.
-    async fn pull(&self, stop: &CancellationToken) -> Result<bool, String> {
-        let batch = self
-            .consumer
+    async fn pull(&self, consumer: &PullConsumer, stop: &CancellationToken) -> Result<bool, String> {
+        let batch = consumer
             .batch()
             .max_messages(PULLED)
             .max_bytes(PULLED_BYTES)
             .expires(Duration::from_secs(1))
             .messages();
-        let mut batch = batch.await.map_err(|error| error.to_string())?;
+        let batch = tokio::time::timeout(SILENCE, batch).await;
+        let batch = batch.map_err(|_| "the server is silent".to_owned())?;
+        let mut batch = batch.map_err(|error| error.to_string())?;
         loop {
             let next = tokio::select! {
-                next = batch.next() => next,
+                next = tokio::time::timeout(SILENCE, batch.next()) => next,
                 () = stop.cancelled() => return Ok(false),
             };
+            let next = next.map_err(|_| "the server is silent".to_owned())?;
             match next {
                 None => return Ok(true),
                 Some(Ok(message)) => {
@@ -178,6 +185,17 @@ impl Consumer {
             reason: reason.to_owned(),
         })
     }
+}
+
+/// Waits until messages that were delivered and not acknowledged are delivered again first.
+async fn wait_for_pending(consumer: &mut PullConsumer) -> Result<(), String> {
+    let asked = tokio::time::timeout(SILENCE, consumer.info()).await;
+    let info = asked.map_err(|_| "the server is silent".to_owned())?.map_err(|error| error.to_string())?;
+    if info.num_ack_pending > 0 {
+        let wait = info.config.ack_wait;
+        tokio::time::sleep(wait + Duration::from_millis(500)).await;
+    }
+    Ok(())
 }
 
 /// Whether a message is lines of a trace, and no export.

@@ -57,6 +57,8 @@ pub struct WatchOptions {
     pub max_spool_bytes: u64,
     /// Files and folders of rules: when one changes, the rules are loaded again.
     pub reload: Vec<PathBuf>,
+    /// It ends when nothing arrives for this long, and for longer than `settle`.
+    pub until_idle: Option<Duration>,
 }
 
 impl Default for WatchOptions {
@@ -73,6 +75,7 @@ impl Default for WatchOptions {
             max_sessions: 10_000,
             max_spool_bytes: 256 << 20,
             reload: Vec::new(),
+            until_idle: None,
         }
     }
 }
@@ -153,9 +156,6 @@ pub enum WatchError {
     /// Findings cannot be written.
     #[error("cannot write findings: {0}")]
     Output(io::Error),
-    /// The JetStream consumer cannot be had.
-    #[error("{0}")]
-    Nats(String),
 }
 
 /// Watches what arrives.
@@ -196,7 +196,7 @@ impl Watch {
         let (opened, is_open) = oneshot::channel();
         let (ended, end) = oneshot::channel();
         let (engine_options, engine_note) = (options.clone(), Arc::clone(&note));
-        let engine_runtime = runtime.clone();
+        let (engine_runtime, stop) = (runtime.clone(), control.stop.clone());
         std::thread::Builder::new().name("evaluator".to_owned()).spawn(move || {
             let done = (|| {
                 let spool = Spool::open(&folder)?;
@@ -207,7 +207,7 @@ impl Watch {
                 let output =
                     Output::open(&engine_options.outputs, engine_runtime).map_err(WatchError::Output)?;
                 let note = Box::new(move |text: &str| engine_note(text));
-                let evaluator = Evaluator::open(engine_options, loader, note, spool, output)?;
+                let evaluator = Evaluator::open(engine_options, loader, note, spool, output)?.stopping(stop);
                 let _ = opened.send(marks);
                 evaluator.run(&inbox_end)
             })();
@@ -228,7 +228,7 @@ impl Watch {
         #[cfg(feature = "nats")]
         if let Some(input) = options.nats.clone() {
             let note = Arc::clone(&note);
-            let consumer = crate::nats::Consumer::open(input, inbox.clone(), note).await?;
+            let consumer = crate::nats::Consumer::new(input, inbox.clone(), note);
             tasks.spawn(consumer.run(control.stop.clone()));
         }
         let follower = (!options.follow.is_empty()).then(|| {

@@ -17,23 +17,20 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Look for every attack of the library in what an OpenTelemetry exporter sends to port 4318:
-    $ sortie watch --otlp 127.0.0.1:4318
+  Follow the session files of Claude Code, and append findings to a file, until nothing is added for a second:
+    $ sortie watch --follow ~/.claude/projects --out findings.jsonl --until-idle 1s
 
-  Follow the session files of Claude Code, and append findings to a file:
-    $ sortie watch --follow ~/.claude/projects --out findings.jsonl
+  Receive what an OpenTelemetry exporter sends, with your own documents too:
+    $ sortie watch --otlp 127.0.0.1:14318 --rules library --rules attacks/ --until-idle 1s
 
   Keep open sessions over a restart, and post findings to a program on this machine:
-    $ sortie watch --otlp 127.0.0.1:4318 --state watch-state --webhook http://127.0.0.1:8080/findings
-
-  Take spans from other machines, which send the token in the variable WATCH_TOKEN:
-    $ sortie watch --otlp 0.0.0.0:4318 --token-env WATCH_TOKEN
+    $ sortie watch --otlp 127.0.0.1:14318 --state watch-state --webhook http://127.0.0.1:8080/findings --until-idle 1s
 
 Signals:
   SIGHUP loads the rules again. Ctrl-C and SIGTERM end the watch when what was received is evaluated and written.
 
 Exit codes:
-  0    ended by SIGTERM
+  0    ended by SIGTERM or `--until-idle`
   2    wrong usage, a document that is not valid, an address that cannot be listened on, an output that cannot be written
   130  interrupted with Ctrl-C";
 
@@ -113,6 +110,10 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     session_idle: Duration,
 
+    /// End when nothing arrives for this long
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    until_idle: Option<Duration>,
+
     /// Number of sessions that stay open; the oldest ends when there are more
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_sessions: usize,
@@ -176,6 +177,7 @@ impl Watch {
             max_sessions: self.max_sessions.max(1),
             max_spool_bytes: self.max_spool << 20,
             reload,
+            until_idle: self.until_idle,
         })
     }
 

@@ -29,6 +29,7 @@ mod sdk_clients;
 mod servers;
 mod stateless;
 mod vscode;
+mod watch;
 mod weak_agents;
 mod weak_server;
 mod wrapped;
