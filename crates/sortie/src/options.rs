@@ -146,10 +146,12 @@ pub(crate) fn allowed_url(text: &str, allowed: &[String]) -> Result<String, Fail
     let Ok(url) = text.parse::<url::Url>() else {
         return Err(Failure::new(format!("`{text}` is not a URL")));
     };
-    let is_allowed = url.host_str().is_some_and(|host| allowed.iter().any(|own| own.eq_ignore_ascii_case(host)));
+    let is_allowed =
+        url.host_str().is_some_and(|host| allowed.iter().any(|own| own.eq_ignore_ascii_case(host)));
     if !is_allowed && !sortie_wire::http::is_loopback(&url) {
         let host = url.host_str().unwrap_or_default();
-        return Err(Failure::new(format!("`{text}` is not on this machine")).help(format!("allow it with `--allow-host {host}`")));
+        return Err(Failure::new(format!("`{text}` is not on this machine"))
+            .help(format!("allow it with `--allow-host {host}`")));
     }
     Ok(text.to_owned())
 }

@@ -28,9 +28,18 @@ const ROUND: usize = 1_000;
 const WINDOW: usize = 512;
 
 const DOCUMENTS: [(&str, &str); 3] = [
-    ("path", "indicators: [{surface: tools/call, direction: request, target: arguments.path, pattern: {contains: id_rsa}}]"),
-    ("flow", "indicators: [{surface: tools/call, direction: request, target: arguments, pattern: {condition: {exists: true}}, x-sortie: {flow: {from: {protocol: mcp, surface: tools/call, direction: response}, to: {}, min_length: 16}}}]"),
-    ("answer", "indicators: [{surface: tools/call, direction: response, target: 'content[*].text', pattern: {regex: 'root:x:0'}}]"),
+    (
+        "path",
+        "indicators: [{surface: tools/call, direction: request, target: arguments.path, pattern: {contains: id_rsa}}]",
+    ),
+    (
+        "flow",
+        "indicators: [{surface: tools/call, direction: request, target: arguments, pattern: {condition: {exists: true}}, x-sortie: {flow: {from: {protocol: mcp, surface: tools/call, direction: response}, to: {}, min_length: 16}}}]",
+    ),
+    (
+        "answer",
+        "indicators: [{surface: tools/call, direction: response, target: 'content[*].text', pattern: {regex: 'root:x:0'}}]",
+    ),
 ];
 
 #[tokio::main]
@@ -161,8 +170,16 @@ impl Soak {
         self.wait_until_taken().await?;
         self.tell(begun);
         let status = self.terminate()?;
-        println!("published {} messages in {:.0} s; all taken after {:.0} s", self.published, published_in.as_secs_f64(), begun.elapsed().as_secs_f64());
-        println!("kills: {} of the watch, {} of the server; the watch ended with {status}", self.kills.0, self.kills.1);
+        println!(
+            "published {} messages in {:.0} s; all taken after {:.0} s",
+            self.published,
+            published_in.as_secs_f64(),
+            begun.elapsed().as_secs_f64()
+        );
+        println!(
+            "kills: {} of the watch, {} of the server; the watch ended with {status}",
+            self.kills.0, self.kills.1
+        );
         println!("resident memory: {} MB at most", self.memory.iter().max().unwrap_or(&0) / 1024);
         self.compare()
     }
@@ -288,7 +305,9 @@ impl Soak {
             let row: Value = serde_json::from_str(&line?)?;
             match row["record"].as_str() {
                 Some("finding") if row["repeated"] == true => repeated += 1,
-                Some("finding") => *written.entry(row["id"].as_str().unwrap_or_default().to_owned()).or_default() += 1,
+                Some("finding") => {
+                    *written.entry(row["id"].as_str().unwrap_or_default().to_owned()).or_default() += 1
+                }
                 _ => errors += 1,
             }
         }
@@ -329,7 +348,15 @@ fn start_server(program: &Path, folder: &Path, port: u16) -> Result<Child, Failu
 fn start_watch(program: &Path, folder: &Path, port: u16) -> Result<Child, Failure> {
     let notes = OpenOptions::new().create(true).append(true).open(folder.join("notes.txt"))?;
     Ok(Command::new(program)
-        .args(["watch", "--nats", &format!("nats://127.0.0.1:{port}"), "--stream", "agents", "--rules", "rules"])
+        .args([
+            "watch",
+            "--nats",
+            &format!("nats://127.0.0.1:{port}"),
+            "--stream",
+            "agents",
+            "--rules",
+            "rules",
+        ])
         .args(["--out", "findings.jsonl", "--state", "state"])
         .current_dir(folder)
         .stdout(Stdio::null())
@@ -370,11 +397,17 @@ fn session_lines(number: usize) -> Vec<String> {
         let text = match (number % 10, step) {
             (1, 3) => format!("the value is {secret} and nothing else"),
             (2, 7) => "root:x:0:0:root:/root:/bin/bash".to_owned(),
-            _ => format!("line {step} of what file {number} holds, which is nothing that anybody would look for; ").repeat(3),
+            _ => format!(
+                "line {step} of what file {number} holds, which is nothing that anybody would look for; "
+            )
+            .repeat(3),
         };
         let id = step + 1;
         let params = json!({"name": "read", "arguments": {"path": path}});
-        lines.push(message("request", &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})));
+        lines.push(message(
+            "request",
+            &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}),
+        ));
         let result = json!({"content": [{"type": "text", "text": text}]});
         lines.push(message("response", &json!({"jsonrpc": "2.0", "id": id, "result": result})));
     }

@@ -68,7 +68,10 @@ pub(crate) struct FileMark {
 
 impl FileMark {
     fn to_bytes(self) -> Vec<u8> {
-        [self.id.device, self.id.inode, self.begin, self.offset].iter().flat_map(|n| n.to_le_bytes()).collect()
+        [self.id.device, self.id.inode, self.begin, self.offset]
+            .iter()
+            .flat_map(|n| n.to_le_bytes())
+            .collect()
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
@@ -353,9 +356,7 @@ impl Evaluator {
             new.push(b'\n');
             scanner.line_of(session, at, line, &mut rows);
         }
-        again.retain(|row| {
-            matches!(row, Scanned::Finding(row) if open.known.contains(number_of(&row.id)))
-        });
+        again.retain(|row| matches!(row, Scanned::Finding(row) if open.known.contains(number_of(&row.id))));
         if !new.is_empty() {
             open.bytes += new.len() as u64;
             let payload = [format!("{at}\t{source}\n").as_bytes(), &new].concat();
@@ -575,9 +576,7 @@ impl Evaluator {
 
     fn trace_file(&mut self, name: &Arc<str>, chunk: &FileChunk) {
         let is_next = |file: &TraceFile| {
-            file.mark.id == chunk.id
-                && file.mark.offset == chunk.at
-                && Arc::ptr_eq(&file.rules, &self.rules)
+            file.mark.id == chunk.id && file.mark.offset == chunk.at && Arc::ptr_eq(&file.rules, &self.rules)
         };
         if !self.files.get(name).is_some_and(is_next) {
             let known = self.files.get(name).map(|file| file.mark);
@@ -661,9 +660,10 @@ impl Evaluator {
             }));
         }
         let key = format!("k:{name}");
-        let known = self.recordings.entry(Arc::clone(name)).or_insert_with(|| {
-            self.spool.marked(&key).map(KnownFindings::from_bytes).unwrap_or_default()
-        });
+        let known = self
+            .recordings
+            .entry(Arc::clone(name))
+            .or_insert_with(|| self.spool.marked(&key).map(KnownFindings::from_bytes).unwrap_or_default());
         let mut new = Vec::new();
         for row in rows {
             let is_new = match &row {

@@ -156,7 +156,9 @@ impl Follower {
     fn recognize(&self, file: &mut FollowedFile) -> io::Result<Option<FileKind>> {
         if self.marks.contains_key(&*file.name) && self.rotated(file).is_some() {
             // It goes on as what it was.
-            return Ok(Some(self.kind_of(file, &self.rotated(file).unwrap_or_default())?.unwrap_or(FileKind::Trace)));
+            return Ok(Some(
+                self.kind_of(file, &self.rotated(file).unwrap_or_default())?.unwrap_or(FileKind::Trace),
+            ));
         }
         let path = file.path.clone();
         let kind = self.kind_of(file, &path)?;
@@ -215,7 +217,10 @@ impl Follower {
         let (id, length) = (*id, opened.metadata()?.len());
         let read_to = file.offset + file.buffer.len() as u64;
         if length < read_to {
-            (self.note)(&format!("`{}` is shorter than before: it is read again from its beginning", file.name));
+            (self.note)(&format!(
+                "`{}` is shorter than before: it is read again from its beginning",
+                file.name
+            ));
             file.offset = 0;
             file.buffer.clear();
             return Ok(Step::Read);

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_nats::ConnectOptions;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind, Message};
-use async_nats::ConnectOptions;
 use futures_util::StreamExt as _;
 use sortie_scan::RowError;
 use sortie_spans::ExportItem;

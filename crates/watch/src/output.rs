@@ -39,7 +39,8 @@ pub struct FindingOutputs {
 impl FindingOutputs {
     /// The place for logs of an endpoint: itself, or `/v1/logs` where it has no path.
     pub fn logs_endpoint(url: String) -> String {
-        let has_path = url.split_once("://").is_some_and(|(_, rest)| rest.trim_end_matches('/').contains('/'));
+        let has_path =
+            url.split_once("://").is_some_and(|(_, rest)| rest.trim_end_matches('/').contains('/'));
         if has_path { url } else { format!("{}/v1/logs", url.trim_end_matches('/')) }
     }
 }
@@ -69,9 +70,7 @@ impl Output {
     pub(crate) fn open(outputs: &FindingOutputs, runtime: Handle) -> io::Result<Self> {
         let lines = match &outputs.file {
             None => Lines::Stdout(io::stdout()),
-            Some(path) => {
-                Lines::File(OpenOptions::new().create(true).read(true).append(true).open(path)?)
-            }
+            Some(path) => Lines::File(OpenOptions::new().create(true).read(true).append(true).open(path)?),
         };
         let options = ClientOptions {
             connect_timeout: Duration::from_secs(5),
@@ -194,10 +193,7 @@ async fn send(client: &Client, url: &str, body: &Bytes, again: bool) -> Result<(
             Ok(response) if response.status.is_success() => return Ok(()),
             Ok(response) => {
                 let may_pass = response.status.is_server_error()
-                    || matches!(
-                        response.status,
-                        StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT
-                    );
+                    || matches!(response.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
                 let reason = format!("it answers {}", response.status.as_u16());
                 if !may_pass {
                     return Err(reason);
@@ -216,8 +212,7 @@ async fn send(client: &Client, url: &str, body: &Bytes, again: bool) -> Result<(
 }
 
 fn webhook_body(rows: &[ReportedRow]) -> Option<Value> {
-    let rows: Vec<Value> =
-        rows.iter().filter_map(|row| serde_json::from_str(&row.to_line()).ok()).collect();
+    let rows: Vec<Value> = rows.iter().filter_map(|row| serde_json::from_str(&row.to_line()).ok()).collect();
     (!rows.is_empty()).then(|| json!({"rows": rows}))
 }
 
@@ -261,7 +256,8 @@ fn event(row: &ReportedRow) -> Option<Value> {
         "severityText": text,
         "attributes": attributes,
     });
-    let is_trace = finding.session.len() == 32 && finding.session.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_trace =
+        finding.session.len() == 32 && finding.session.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_trace {
         record["traceId"] = Value::from(finding.session.clone());
     }

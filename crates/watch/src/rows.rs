@@ -69,9 +69,9 @@ pub(crate) fn stable_hash(bytes: &[u8]) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(bytes)
 }
 
-/// What says that two findings are the same, wherever their message stands in the session.
+/// What says that two findings are the same, wherever their message stands in a session, and whichever that turned out to be.
 pub(crate) fn content_hash(row: &FindingRow) -> u64 {
-    let key = (&row.session, &row.document, &row.indicator, &row.path, row.start, &row.time, &row.text);
+    let key = (&row.document, &row.indicator, &row.path, row.start, &row.time, &row.text);
     BuildHasherDefault::<DefaultHasher>::default().hash_one(key)
 }
 

@@ -84,7 +84,6 @@ struct Segment {
 #[derive(Debug)]
 pub(crate) struct StoredEntry {
     pub(crate) number: u64,
-    pub(crate) kind: EntryKind,
     pub(crate) payload: Vec<u8>,
 }
 
@@ -338,7 +337,7 @@ impl Spool {
         let Some(session) = self.sessions.get(key) else { return Ok(()) };
         for entry in &session.entries {
             let payload = self.payload(entry)?;
-            each(StoredEntry { number: entry.number, kind: entry.kind, payload })?;
+            each(StoredEntry { number: entry.number, payload })?;
         }
         Ok(())
     }

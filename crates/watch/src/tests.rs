@@ -56,7 +56,8 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         Self { folder, runtime, options: WatchOptions::default() }
     }
 
@@ -123,7 +124,8 @@ fn a_flow_goes_on_after_a_restart() {
 #[test]
 fn a_message_that_is_delivered_twice_repeats_its_findings_and_changes_nothing() {
     let bench = Bench::new();
-    let lines = [("a", call(1, "id_rsa")), ("a", call(1, "id_rsa")), ("a", answer(2, "x")), ("a", answer(2, "x"))];
+    let lines =
+        [("a", call(1, "id_rsa")), ("a", call(1, "id_rsa")), ("a", answer(2, "x")), ("a", answer(2, "x"))];
     let summary = bench.run(&lines);
     assert_eq!((summary.messages, summary.repeated_messages), (2, 2));
     // In another process too.
@@ -163,7 +165,10 @@ fn what_was_written_and_not_remembered_is_not_written_twice() {
     text.extend_from_slice(&lines.as_bytes()[..cut]);
     std::fs::write(bench.out(), text).unwrap();
     drop(bench.open());
-    assert_eq!(bench.rows(), [row("RULE-001", 1, false), row("RULE-001", 2, false), row("RULE-001", 3, false)]);
+    assert_eq!(
+        bench.rows(),
+        [row("RULE-001", 1, false), row("RULE-001", 2, false), row("RULE-001", 3, false)]
+    );
 }
 
 #[test]
@@ -173,14 +178,20 @@ fn more_sessions_than_are_allowed_end_the_oldest() {
     let value = |number: u64| format!("value-number-{number:05}");
     let begin: Vec<(String, String)> =
         (0..10).map(|number| (format!("s{number}"), answer(1, &value(number)))).collect();
-    let begin: Vec<(&str, String)> = begin.iter().map(|(session, line)| (session.as_str(), line.clone())).collect();
+    let begin: Vec<(&str, String)> =
+        begin.iter().map(|(session, line)| (session.as_str(), line.clone())).collect();
     bench.run(&begin);
     let mut evaluator = bench.open();
     evaluator.sweep_for_test();
     drop(evaluator);
-    let end: Vec<(String, String)> = (0..10).map(|number| (format!("s{number}"), call(2, &value(number)))).collect();
-    let end: Vec<(&str, String)> = end.iter().map(|(session, line)| (session.as_str(), line.clone())).collect();
+    let end: Vec<(String, String)> =
+        (0..10).map(|number| (format!("s{number}"), call(2, &value(number)))).collect();
+    let end: Vec<(&str, String)> =
+        end.iter().map(|(session, line)| (session.as_str(), line.clone())).collect();
     bench.run(&end);
     // Only those that were still open know what their value is.
-    assert_eq!(bench.rows(), [row("RULE-002", 2, false), row("RULE-002", 2, false), row("RULE-002", 2, false)]);
+    assert_eq!(
+        bench.rows(),
+        [row("RULE-002", 2, false), row("RULE-002", 2, false), row("RULE-002", 2, false)]
+    );
 }

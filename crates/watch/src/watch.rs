@@ -172,6 +172,8 @@ impl Watch {
         ready: impl FnOnce(Option<SocketAddr>),
     ) -> Result<WatchSummary, WatchError> {
         let runtime = Handle::current();
+        // Whoever drops this waits for nothing.
+        let _stopped = control.stop.clone().drop_guard();
         if let Some(file) = &options.outputs.file {
             can_append(file).map_err(WatchError::Output)?;
         }
@@ -242,8 +244,16 @@ impl Watch {
                 stop: control.stop.clone(),
                 note: Box::new(move |text: &str| follow_note(text)),
             };
-            tokio::task::spawn_blocking(move || follower.run())
+            let (done, is_done) = oneshot::channel();
+            let thread = std::thread::Builder::new().name("follower".to_owned());
+            let spawned = thread.spawn(move || {
+                follower.run();
+                // Nobody waits for it after an error.
+                let _ = done.send(());
+            });
+            spawned.map(|_| is_done)
         });
+        let follower = follower.transpose()?;
         ready(address);
         let mut stamp = changed_last(&options.reload);
         loop {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::Args;
 use sortie_library::RuleSource;
 use sortie_scan::Rules;
-use sortie_watch::{FindingOutputs, OtlpInput, RulesError, RulesLoader, Watch as Watching, WatchControl, WatchOptions};
+use sortie_watch::{
+    FindingOutputs, OtlpInput, RulesError, RulesLoader, Watch as Watching, WatchControl, WatchOptions,
+};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::options::{allowed_url, duration, secret};
@@ -155,9 +157,14 @@ impl Watch {
         #[cfg(feature = "nats")]
         let has_input = has_input || nats.is_some();
         if !has_input {
-            return Err(Failure::new("there is nothing to watch").help("use `--otlp ADDR` or `--follow PATH`"));
+            return Err(
+                Failure::new("there is nothing to watch").help("use `--otlp ADDR` or `--follow PATH`")
+            );
         }
-        if let Some(path) = self.follow.iter().find(|path| !path.exists() && path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.exists())) {
+        if let Some(path) = self.follow.iter().find(|path| {
+            !path.exists()
+                && path.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+        }) {
             return Err(Failure::at(path, "read", &io::Error::from(io::ErrorKind::NotFound)));
         }
         let reload = if self.reload { self.rules.iter().map(PathBuf::from).collect() } else { Vec::new() };

@@ -48,22 +48,23 @@ async fn a_file_that_is_renamed_is_read_to_its_end_and_then_the_next() {
     let (mut options, out) = options(folder.path());
     let (file, old) = (folder.path().join("run.jsonl"), folder.path().join("run.jsonl.1"));
     options.follow = vec![file.clone()];
-    append(&file, &format!("{}\n", header()));
+    append(&file, &format!("{}\n{}\n", header(), call(1, "first id_rsa")));
     let running = Running::start(options.clone(), loader()).await;
+    wait_until("the first finding", || rows(&out).len() == 1).await;
     fs::rename(&file, &old).unwrap();
-    append(&old, &format!("{}\n", call(1, "old id_rsa")));
+    append(&old, &format!("{}\n", call(2, "old id_rsa")));
     append(&file, &format!("{}\n{}\n", header(), call(1, "new id_rsa")));
-    wait_until("findings of both", || rows(&out).len() == 2).await;
+    wait_until("findings of both", || rows(&out).len() == 3).await;
     running.stop().await;
     // Renamed while nobody watches.
     fs::rename(&file, &old).unwrap();
     append(&old, &format!("{}\n", call(2, "late id_rsa")));
     append(&file, &format!("{}\n{}\n", header(), call(1, "third id_rsa")));
     let running = Running::start(options, loader()).await;
-    wait_until("findings of all", || rows(&out).len() == 4).await;
+    wait_until("findings of all", || rows(&out).len() == 5).await;
     running.stop().await;
     let texts: Vec<String> = rows(&out).iter().map(|row| row["text"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(texts, ["old id_rsa", "new id_rsa", "late id_rsa", "third id_rsa"]);
+    assert_eq!(texts, ["first id_rsa", "old id_rsa", "new id_rsa", "late id_rsa", "third id_rsa"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,13 +111,22 @@ async fn files_of_exports_and_of_coding_agents_have_the_findings_of_a_scan() {
             r#"{{"parentUuid":null,"isSidechain":false,"type":"assistant","message":{{"id":"m{uuid}","role":"assistant","content":[{content}]}},"uuid":"{uuid}","timestamp":"2026-11-17T10:00:0{uuid}Z","sessionId":"s","version":"2.1.0","cwd":"/w"}}"#
         ) + "\n"
     };
-    append(&chat, &line(1, r#"{"type":"tool_use","id":"a","name":"mcp__files__read","input":{"path":"id_rsa"}}"#));
+    append(
+        &chat,
+        &line(1, r#"{"type":"tool_use","id":"a","name":"mcp__files__read","input":{"path":"id_rsa"}}"#),
+    );
     wait_until("findings of spans and of a session file", || ids(&out).len() == 7).await;
-    append(&chat, &line(2, r#"{"type":"tool_use","id":"b","name":"mcp__files__read","input":{"path":"id_rsa2"}}"#));
+    append(
+        &chat,
+        &line(2, r#"{"type":"tool_use","id":"b","name":"mcp__files__read","input":{"path":"id_rsa2"}}"#),
+    );
     wait_until("a finding of what was added", || ids(&out).len() == 8).await;
     running.stop().await;
     let running = Running::start(options, loader()).await;
-    append(&chat, &line(3, r#"{"type":"tool_use","id":"c","name":"mcp__files__read","input":{"path":"id_rsa3"}}"#));
+    append(
+        &chat,
+        &line(3, r#"{"type":"tool_use","id":"c","name":"mcp__files__read","input":{"path":"id_rsa3"}}"#),
+    );
     wait_until("a finding after a restart", || ids(&out).len() >= 9).await;
     running.stop().await;
     let mut expected = [scanned(&spans), scanned(&chat)].concat();

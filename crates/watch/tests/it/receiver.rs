@@ -18,7 +18,12 @@ fn receiving(folder: &Path) -> (WatchOptions, std::path::PathBuf) {
     (options, out)
 }
 
-async fn post(running: &Running, path: &str, headers: &[(&'static str, &str)], body: impl Into<Bytes>) -> (u16, Bytes, HeaderMap) {
+async fn post(
+    running: &Running,
+    path: &str,
+    headers: &[(&'static str, &str)],
+    body: impl Into<Bytes>,
+) -> (u16, Bytes, HeaderMap) {
     let url = format!("http://{}{path}", running.address.unwrap());
     let mut map = HeaderMap::new();
     for (name, value) in headers {
@@ -134,7 +139,8 @@ async fn a_late_span_evaluates_its_session_again_and_moved_findings_say_which_th
     let five = all[1..].iter().find(|row| row["text"] == "id_rsa five").unwrap();
     assert_eq!(five["replaces"], all[0]["id"]);
     let file = folder.path().join("same.jsonl");
-    std::fs::write(&file, export(&[span(1, 5, 1, "id_rsa five"), span(1, 4, 1, "id_rsa four")]).to_string()).unwrap();
+    std::fs::write(&file, export(&[span(1, 5, 1, "id_rsa five"), span(1, 4, 1, "id_rsa four")]).to_string())
+        .unwrap();
     assert_eq!(ids(&out), scanned(&file));
 }
 
@@ -144,10 +150,12 @@ async fn a_conversation_of_several_traces_is_one_session() {
     let (options, out) = receiving(folder.path());
     let running = Running::start(options, loader()).await;
     let mut lines = String::new();
-    for (trace, id, conversation) in [(1, 2, None), (2, 2, Some("talk")), (1, 1, Some("talk")), (3, 9, None)] {
+    for (trace, id, conversation) in [(1, 2, None), (2, 2, Some("talk")), (1, 1, Some("talk")), (3, 9, None)]
+    {
         let mut span = span(trace, id, 0, "id_rsa");
         if let Some(conversation) = conversation {
-            let attribute = serde_json::json!({"key": "gen_ai.conversation.id", "value": {"stringValue": conversation}});
+            let attribute =
+                serde_json::json!({"key": "gen_ai.conversation.id", "value": {"stringValue": conversation}});
             span["attributes"].as_array_mut().unwrap().push(attribute);
         }
         let body = export(&[span]).to_string();

@@ -34,7 +34,10 @@ async fn rules_are_loaded_again_and_broken_ones_are_not() {
     running.wait_for_note("2 documents").await;
     writeln!(writer, "{}", call(3, "/tmp/a-value-that-leaves")).unwrap();
     wait_until("a finding of the new rules", || rows(&out).len() == 2).await;
-    assert_eq!((rows(&out)[1]["document"].as_str(), rows(&out)[1]["seq"].as_u64()), (Some("RULE-002"), Some(3)));
+    assert_eq!(
+        (rows(&out)[1]["document"].as_str(), rows(&out)[1]["seq"].as_u64()),
+        (Some("RULE-002"), Some(3))
+    );
     *current.lock().unwrap() = None;
     running.control.reload();
     running.wait_for_note("line 3 is wrong").await;
