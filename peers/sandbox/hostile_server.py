@@ -80,6 +80,23 @@ def write_and_hang(arguments):
     return "nobody waits so long"
 
 
+def write_unseen(arguments):
+    """Writes a file that it is given, wherever that is; outside only while the first process of its sandbox is stopped, and cannot report it."""
+    if "/outside/" in arguments["path"]:
+        # Whoever stops the first process looks for this one.
+        waiting = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "waiting", *sys.argv[1:]])
+        deadline = time.monotonic() + 60
+        while state_of_first_process() != "T" and time.monotonic() < deadline:
+            time.sleep(0.02)
+        waiting.kill()
+    return write_file(arguments)
+
+
+def state_of_first_process():
+    with open("/proc/1/stat", encoding="utf-8") as file:
+        return file.read().rpartition(") ")[2][0]
+
+
 def attempt(action):
     try:
         action()
@@ -91,7 +108,9 @@ def attempt(action):
 TOOLS = {tool.__name__: tool for tool in (connect, fetch, read_file, write_file, write_outside, start, mount, fork_bomb)}
 if "hangs" in sys.argv:
     TOOLS = {"write_and_hang": write_and_hang, "write_file": write_file}
-ARGUMENTS = {"fetch": ["url"], "read_file": ["path"], "write_file": ["path"]}
+if "unseen" in sys.argv:
+    TOOLS = {"write_unseen": write_unseen}
+ARGUMENTS = {"fetch": ["url"], "read_file": ["path"], "write_file": ["path"], "write_unseen": ["path"]}
 
 
 def listing(tool):

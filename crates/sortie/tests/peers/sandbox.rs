@@ -1,6 +1,8 @@
 //! A server that tries to leave its sandbox is held, and what it tried is in the report.
 
 use std::fs;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -69,6 +71,52 @@ fn what_a_server_did_is_reported_before_it_is_ended_for_its_silence() {
     let left = "/tmp/sortie-sandbox/outside/left-and-hung";
     assert!(paths.iter().any(|file| file["path"] == left && file["change"] == "created"), "{paths:?}");
     assert_eq!(run.report["sandbox"].get("unanswered"), None, "{}", run.report["sandbox"]);
+}
+
+/// Stops the first process of the sandbox in which the server waits for that.
+fn stop_first_process(word: &str) {
+    let deadline = Instant::now() + Duration::from_secs(300);
+    let waiting = loop {
+        let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.file_name());
+        let mut processes = processes.filter_map(|process| process.into_string().ok());
+        let is_waiting = |process: &String| {
+            let line = fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            line.contains("waiting\0") && line.contains(word)
+        };
+        if let Some(found) = processes.find(is_waiting) {
+            break found;
+        }
+        assert!(Instant::now() < deadline, "the server was not attacked");
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    // Its parent is the server, whose parent is the first process.
+    let first = parent(&parent(&waiting));
+    assert!(Command::new("kill").args(["-STOP", &first]).status().unwrap().success());
+}
+
+fn parent(process: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).unwrap();
+    parent.trim().to_owned()
+}
+
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn a_sandbox_that_does_not_report_is_not_taken_for_silence() {
+    let word = format!("unseen-{}", std::process::id());
+    let run = std::thread::scope(|scope| {
+        let run = scope.spawn(|| attacked(&target(&format!("unseen {word}")), &["--sandbox"]));
+        stop_first_process(&word);
+        run.join().unwrap()
+    });
+    let cases = run.cases();
+    let case = cases.iter().find(|case| case["id"] == "leaves-sandbox/writes-outside/write_unseen").unwrap();
+    assert_eq!(case["verdict"]["result"], "error", "{case:#}");
+    let message = case["failure"]["message"].as_str().unwrap();
+    assert!(message.contains("the sandbox did not report within 15 s"), "{message}");
+    assert!(run.report["sandbox"]["unanswered"].as_u64().unwrap() > 0, "{}", run.report["sandbox"]);
+    assert_eq!(run.code, Some(3), "{}", run.stderr);
+    assert_eq!(processes_with(&word), Vec::<String>::new(), "everything ends with the run");
 }
 
 #[test]
