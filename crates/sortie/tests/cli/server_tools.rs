@@ -256,7 +256,9 @@ fn a_complaint_is_suspicious_and_neither_proof_nor_resistance() {
     assert!(human.contains("A shell complained about the argument"), "{human}");
     assert!(!human.contains("exploited:"), "{human}");
     let sarif: Value = serde_json::from_str(&run("sarif")).unwrap();
-    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    // Without a sandbox, the case that looks for a file in it is not played.
+    let mut results = sarif["runs"][0]["results"].as_array().unwrap().clone();
+    results.retain(|result| result["kind"] != "notApplicable");
     assert!(!results.is_empty() && results.iter().all(|result| result["level"] == "note"), "{sarif:#}");
 }
 
