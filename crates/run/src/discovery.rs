@@ -107,6 +107,12 @@ impl PlannedTarget {
         if let Some(run) = &probing.changed_since {
             leave_unchanged(&mut planned, &discovery, run)?;
         }
+        if probing.beside.is_empty() {
+            leave_comparisons(&mut planned);
+        }
+        for run in &probing.beside {
+            discovery.add_beside(earlier_discovery("--beside", run)?);
+        }
         Ok(Some(Self { target, discovery, planned, controls: controls.map(Arc::new) }))
     }
 
@@ -153,13 +159,33 @@ fn leave_sandbox(planned: &mut [Planned]) {
     }
 }
 
+/// The tag of evaluators that compare a server with others which the same client uses.
+const OTHER_SERVERS: &str = "other-servers";
+
+/// Takes out the cases that compare the list of tools with those of other servers.
+fn leave_comparisons(planned: &mut [Planned]) {
+    for planned in planned {
+        let Planned::Ready(case) = planned else { continue };
+        if case.rubric.evaluator.tags.iter().any(|tag| tag == OTHER_SERVERS) {
+            let reason = "it compares the tools with those of another server: `--beside RUN` names a run against that one";
+            let (id, rubric, reason) = (case.id.clone(), case.rubric.clone(), reason.to_owned());
+            *planned = Planned::NotApplicable { id, rubric, reason };
+        }
+    }
+}
+
+/// What the server of another run offered; `option` names the run.
+fn earlier_discovery(option: &str, run: &Path) -> Result<Discovery, SetupError> {
+    let path = run.join(DISCOVERY);
+    Discovery::read(&path).map_err(|error| {
+        SetupError::usage(format!("`{option}`: `{}`: {error}", path.display()))
+            .with_help("name the folder of a run that attacked a server with evaluators")
+    })
+}
+
 /// Takes out the cases of tools whose listing is that of an earlier run.
 fn leave_unchanged(planned: &mut [Planned], now: &Discovery, run: &Path) -> Result<(), SetupError> {
-    let path = run.join(DISCOVERY);
-    let before = Discovery::read(&path).map_err(|error| {
-        SetupError::usage(format!("`--changed-since`: `{}`: {error}", path.display()))
-            .with_help("name the folder of a run that attacked a server with evaluators")
-    })?;
+    let before = earlier_discovery("--changed-since", run)?;
     let is_unchanged = |name: &str| {
         let of =
             |offer: &Offer| offer.tools.iter().filter(|tool| tool.name == name).cloned().collect::<Vec<_>>();

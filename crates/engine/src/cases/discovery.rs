@@ -23,6 +23,8 @@ pub struct Discovery {
     pub offer: Offer,
     header: Header,
     pub(super) records: Vec<Record>,
+    /// What other servers list, which the same client uses.
+    pub(super) beside: Vec<Record>,
 }
 
 impl Discovery {
@@ -35,7 +37,17 @@ impl Discovery {
             }
         }
         let records = records.into_iter().filter(|record| matches!(record, Record::Message(_))).collect();
-        Self { offer: Offer::of(&told), header, records }
+        Self { offer: Offer::of(&told), header, records, beside: Vec::new() }
+    }
+
+    /// Adds what another server lists, which the same client uses. Reviews of the list of tools see it.
+    pub fn add_beside(&mut self, other: Self) {
+        self.beside.extend(other.records.into_iter().map(|mut record| {
+            if let Record::Message(message) = &mut record {
+                Transcriber::BESIDE.clone_into(&mut message.phase);
+            }
+            record
+        }));
     }
 
     /// Reads what [`keep`](Self::keep) wrote.
@@ -93,7 +105,7 @@ pub async fn discover(target: &Target, file: &str, options: &PlayOptions) -> Res
     channel.recorder().start_copies();
     let offer = target.discover(&channel, &options.settings).await?;
     let header = redacted(target.header(), &options.redactor);
-    Ok(Discovery { offer, header, records: channel.recorder().take_copies() })
+    Ok(Discovery { offer, header, records: channel.recorder().take_copies(), beside: Vec::new() })
 }
 
 fn not_recorded(path: &Path, error: &io::Error) -> TargetError {

@@ -299,7 +299,8 @@ impl Player {
         let controls = self.options.controls.as_ref();
         let said: Option<Vec<&Record>> = match &case.play {
             Play::Review { .. } => {
-                Some(controls.map_or_else(Vec::new, |controls| controls.listings().collect()))
+                let listings = controls.into_iter().flat_map(|controls| controls.listings());
+                Some(listings.chain(&self.discovery.beside).collect())
             }
             Play::Call { tool, arguments } => {
                 let exchange = controls.and_then(|controls| controls.exchange(tool, arguments));

@@ -107,6 +107,8 @@ pub struct Probing {
     pub network_payloads: bool,
     /// The folder of a run: only tools whose listing has changed since are attacked.
     pub changed_since: Option<PathBuf>,
+    /// The folders of runs against other servers that the same client uses.
+    pub beside: Vec<PathBuf>,
 }
 
 impl RunRequest {

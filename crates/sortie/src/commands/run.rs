@@ -240,6 +240,7 @@ impl Run {
                 exhaustive: self.cases.exhaustive,
                 network_payloads: self.cases.allow_network_payloads,
                 changed_since: self.cases.changed_since.clone(),
+                beside: self.cases.beside.clone(),
             },
             sandbox: self.targets.sandbox,
             repeats: self.repeats.request(self.agent.seed),

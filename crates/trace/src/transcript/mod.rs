@@ -1,6 +1,7 @@
 //! What was said: what checks and judges look at.
 
 mod answers;
+mod beside;
 mod transcriber;
 
 use serde::ser::SerializeMap as _;

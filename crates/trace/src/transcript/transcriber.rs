@@ -11,6 +11,7 @@ use super::answers::{
     answer_of, chat_call, chat_text, is_at_work, last_message, line_answer, member, no_json, run_turn,
     said_in, server_of, text_of, texts_of,
 };
+use super::beside::OtherServers;
 use super::{ObservedCall, Role, Transcript, TranscriptError, Turn};
 use crate::health::{AgentFault, Health};
 use crate::record::{Header, Kind, Message, Sender, TracedCase, TracedPlay};
@@ -62,6 +63,7 @@ pub struct Transcriber {
     first_listed: BTreeMap<String, Value>,
     server: Map<String, Value>,
     server_record: Option<u64>,
+    others: OtherServers,
     card: Option<Value>,
     models: Vec<String>,
     /// Whether the next call goes on with one that the server wanted more for.
@@ -95,7 +97,7 @@ pub struct UnreadableAnswer {
 }
 
 /// A name without what a person does not see in it: case, separators, and letters that look like others.
-fn looks_like(name: &str) -> String {
+pub(super) fn looks_like(name: &str) -> String {
     let plain = name.replace(['-', '_', '.', '/', ' '], "");
     let plain = plain.replace(['l', 'I'], "1").replace(['o', 'O'], "0").to_ascii_lowercase();
     plain.replace("rn", "m").replace("vv", "w")
@@ -113,6 +115,9 @@ impl Transcriber {
 
     /// The phase in which a server that forgets is prepared for an attack: its calls are no turns.
     pub const PREPARATION: &str = "preparation";
+
+    /// The phase of what other servers list, which the same client uses.
+    pub const BESIDE: &str = "beside";
 
     /// Begins with the header of a trace.
     pub fn new(header: &Header) -> Self {
@@ -139,6 +144,9 @@ impl Transcriber {
 
     /// Adds a message.
     pub fn observe(&mut self, message: &Message) {
+        if message.phase == Self::BESIDE {
+            return self.others.observe(message);
+        }
         self.health.observe(message);
         self.take(message);
         self.records.resize(self.turns.len(), message.seq);
@@ -271,11 +279,16 @@ impl Transcriber {
             None => self.turns.clone(),
         };
         let mut server = self.server.clone();
-        // Nobody but us says this.
-        server.remove(Self::CHANGED_TOOLS);
-        let changed = self.changed_tools();
-        if !changed.is_empty() {
-            server.insert(Self::CHANGED_TOOLS.to_owned(), Value::Array(changed));
+        for (name, told) in [
+            (Self::CHANGED_TOOLS, self.changed_tools()),
+            (OtherServers::COLLIDING, self.others.colliding(&self.tools)),
+            (OtherServers::MENTIONED, self.others.mentioned(&self.tools, &self.server)),
+        ] {
+            // Nobody but us says this.
+            server.remove(name);
+            if !told.is_empty() {
+                server.insert(name.to_owned(), Value::Array(told));
+            }
         }
         Transcript::new(turns)?.with_discovered(self.tools.clone(), server)
     }

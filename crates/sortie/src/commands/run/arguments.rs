@@ -390,6 +390,10 @@ pub(super) struct CaseArgs {
     #[arg(long, value_name = "RUN")]
     pub(super) changed_since: Option<PathBuf>,
 
+    /// Compare the tools with those of another server that the same client uses, from a run against that server. Repeatable
+    #[arg(long, value_name = "RUN")]
+    pub(super) beside: Vec<PathBuf>,
+
     /// Maximum number of cases to start per second
     #[arg(long, value_name = "N", value_parser = rate)]
     pub(super) rate: Option<f64>,
