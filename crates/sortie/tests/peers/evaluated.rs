@@ -98,6 +98,18 @@ impl Evaluated {
         self.with_verdict("exploited").into_iter().map(finding).collect()
     }
 
+    /// One weakness at one argument is told once, however many cases show it. Gives the weaknesses: their CWE, tool and argument, or `-`.
+    pub(crate) fn each_weakness_is_told_once(&self) -> Vec<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+        let findings = self.report["findings"].as_array().cloned().unwrap_or_default();
+        let place = |finding: &Value| format!("{} {}", text(&finding["tool"]), text(&finding["argument"]));
+        let told: Vec<_> = findings.iter().map(|finding| (text(&finding["cwe"]), place(finding))).collect();
+        let tools: Vec<_> = told.iter().filter(|(_, place)| !place.starts_with("- ")).collect();
+        let once: BTreeSet<_> = tools.iter().collect();
+        assert_eq!(once.len(), tools.len(), "{told:#?}");
+        told
+    }
+
     /// The folder of the run.
     pub(crate) fn run_folder(&self) -> PathBuf {
         self.folder.path().join("run")

@@ -119,6 +119,25 @@ fn a_sandbox_that_does_not_report_is_not_taken_for_silence() {
     assert_eq!(processes_with(&word), Vec::<String>::new(), "everything ends with the run");
 }
 
+/// A user namespace in which no other one can be made, as in many containers.
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn where_the_system_forbids_namespaces_nothing_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let forbid = "echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"";
+    let ended = Command::new("unshare")
+        .args(["--user", "--map-root-user", "sh", "-c", forbid, "sh", env!("CARGO_BIN_EXE_sortie")])
+        .args(["run", "ssrf-metadata", "--sandbox", "--target", "mcp=stdio:touch started"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: `--sandbox`: the system allows no sandbox: "), "{said}");
+    assert!(said.contains("nothing was started, and no network payload is sent"), "{said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
 #[test]
 #[ignore = "needs the peers: cargo xtask test --only peers"]
 fn checks_see_what_a_case_did_in_the_sandbox() {

@@ -3,8 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use crate::evaluated::{Evaluated, Finding, catalogue, evaluate, evaluate_with};
 use crate::harness::{Peers, Server, output};
 
@@ -108,18 +106,6 @@ fn planted(peers: &Peers) -> BTreeSet<Finding> {
     found.collect()
 }
 
-/// The weaknesses of a report: the tool and the argument of each, or `-`.
-fn weaknesses(run: &Evaluated) -> Vec<(String, String)> {
-    let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let findings = run.report["findings"].as_array().cloned().unwrap_or_default();
-    findings
-        .iter()
-        .map(|finding| {
-            (text(&finding["cwe"]), format!("{} {}", text(&finding["tool"]), text(&finding["argument"])))
-        })
-        .collect()
-}
-
 #[test]
 #[ignore = "needs the peers: cargo xtask test --only peers"]
 fn every_planted_fault_is_found_and_nothing_else() {
@@ -127,11 +113,7 @@ fn every_planted_fault_is_found_and_nothing_else() {
     let run = attacked(&peers, "all");
     assert_eq!(run.code, Some(1), "{}", run.stderr);
     assert_eq!(run.findings(), planted(&peers));
-    // One weakness at one argument is told once, however many cases show it.
-    let told = weaknesses(&run);
-    let tools: Vec<_> = told.iter().filter(|(_, place)| !place.starts_with("- ")).collect();
-    let once: BTreeSet<_> = tools.iter().collect();
-    assert_eq!(once.len(), tools.len(), "{told:#?}");
+    let told = run.each_weakness_is_told_once();
     assert!(told.contains(&("CWE-22".to_owned(), "read_document path".to_owned())), "{told:#?}");
 }
 
