@@ -138,7 +138,7 @@ impl SetupError {
                 return Some(format!("to hand the braces to the agent as they are, write `{{{{{name}}}}}`"));
             }
             Self::Misfit { misfit: Misfit::Command(CommandError::NoServer { known, .. }), .. } => {
-                return Some(format!("{known} are known here"));
+                return Some(format!("the placeholders for this attack are {known}"));
             }
             Self::Usage { help, .. } => return help.clone(),
             Self::NotDiscovered(_) => "nothing was played: is the target running, and is it what you named?",

@@ -214,8 +214,8 @@ pub(super) struct TargetArgs {
     #[arg(long)]
     pub(super) fresh_server: bool,
 
-    /// Start each MCP server that is a process in a sandbox: loopback only, a throw-away home and folder with canaries, limits, and a report of what it
-    /// did. Linux, without privileges; needs `bwrap` or `unshare`; fails if neither works
+    /// Start each MCP server that is a process in a sandbox: a network with loopback only, a temporary home and folder with canary
+    /// files, limits, and a report of what it did. Linux, without privileges; needs `bwrap` or `unshare`; fails if neither works
     #[arg(long)]
     pub(super) sandbox: bool,
 
