@@ -91,7 +91,7 @@ pub(crate) fn release(
     let wheels = root().join("target/ship/wheel");
     let mut build = maturin(runner, &tools, &wheels)?;
     // maturin reads the symbols of the module, and names the oldest C library that has them.
-    build.args(["--profile", "dist", "--target", target]);
+    build.args(["--profile", "dist", "--target", target, "--compression-level", "9"]);
     let flags: Vec<String> = prefixes.iter().map(|prefix| format!("--remap-path-prefix={prefix}")).collect();
     build.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     let flags: Vec<String> = prefixes.iter().map(|prefix| format!("-ffile-prefix-map={prefix}")).collect();
