@@ -57,10 +57,11 @@ Commands:
                        agents of `test --only coding` (1.3 GB)
   python               Build the wheel with the program and the Python module, and test it in a fresh environment
                        with every Python from 3.11 on that is on PATH
-  release [--verify] [--target TARGET]... [--url URL]
+  release [--verify] [--twice] [--target TARGET]... [--url URL]
                        Build the program as it is shipped, and every package of it into
-                       target/release-artifacts; with --verify, install and run each of them. The first
-                       target has to run on this machine
+                       target/release-artifacts. --verify installs and runs each of them; --twice builds the
+                       last commit again in another folder, and compares the bytes. Where the first target is
+                       for another processor, the program for this one is built too
   site                 Build docs/ as a site with search into target/site, and follow every link; installs mdBook
                        into target/tools where it is missing
   vscode               Pack the VS Code extension into target/vscode/sortie.vsix, and test it
@@ -169,13 +170,14 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
         }
         "release" => {
             let verify = take_flag(&mut arguments, "--verify");
+            let twice = take_flag(&mut arguments, "--twice");
             let mut targets = Vec::new();
             while let Some(target) = take_option(&mut arguments, "--target")? {
                 targets.push(target);
             }
             let url = take_option(&mut arguments, "--url")?;
             no_more(&arguments)?;
-            release::run(runner, &ReleaseOptions { targets, url, verify })
+            release::run(runner, &ReleaseOptions { targets, url, verify, twice })
         }
         "site" => {
             no_more(&arguments)?;

@@ -2,7 +2,8 @@
 //!
 //! A backtrace has names and lines when `sortie.debug` stands beside `sortie`.
 
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::python;
@@ -25,10 +26,13 @@ pub(crate) struct ReleaseOptions {
     pub(crate) url: Option<String>,
     /// Whether every package is installed and run.
     pub(crate) verify: bool,
+    /// Whether everything is built once more, elsewhere, and compared.
+    pub(crate) twice: bool,
 }
 
 pub(crate) fn run(runner: &mut Runner, options: &ReleaseOptions) -> Result<(), Failure> {
-    let targets = if options.targets.is_empty() { default_targets(runner) } else { options.targets.clone() };
+    let targets =
+        if options.targets.is_empty() { default_targets(runner) } else { named_targets(&options.targets) };
     for target in &targets {
         build(runner, target)?;
     }
@@ -46,7 +50,72 @@ pub(crate) fn run(runner: &mut Runner, options: &ReleaseOptions) -> Result<(), F
                      qemu-aarch64-static for a program of aarch64";
         runner.command("verify", &mut verify, needs)?;
     }
+    if options.twice { build_again(runner, options, &targets) } else { Ok(()) }
+}
+
+/// The targets that somebody named, and before them the one of this machine if the first is for another processor: its program writes the
+/// man pages.
+fn named_targets(named: &[String]) -> Vec<String> {
+    let own = named.first().filter(|first| is_foreign(first)).map(|_| TARGETS[0].to_owned());
+    own.iter().chain(named).cloned().collect()
+}
+
+/// Builds the last commit in a clone, in another folder and from nothing, and compares every artefact.
+fn build_again(runner: &mut Runner, options: &ReleaseOptions, targets: &[String]) -> Result<(), Failure> {
+    let clone = std::env::temp_dir().join(format!("sortie-again-{}", std::process::id()));
+    runner.step("clean checkout", "look for what is not committed", || {
+        let listed = Command::new("git").args(["status", "--porcelain"]).current_dir(root()).output();
+        match listed {
+            Ok(listed) if listed.status.success() && listed.stdout.is_empty() => Ok(()),
+            Ok(_) => Err("commit first: the second build is of the last commit".into()),
+            Err(error) => Err(format!("`git` could not be started: {error}")),
+        }
+    })?;
+    let mut fetch = Command::new("git");
+    fetch.args(["clone", "--quiet", "--no-hardlinks"]).arg(root()).arg(&clone);
+    runner.command("clone", &mut fetch, "git cannot clone this checkout")?;
+    let mut build = cargo(["xtask", "release"]);
+    build.current_dir(&clone).env_remove("CARGO_TARGET_DIR");
+    for target in targets {
+        build.args(["--target", target]);
+    }
+    build.args(options.url.iter().flat_map(|url| ["--url", url]));
+    runner.command("second build", &mut build, "it is the same commit, in another folder")?;
+    let (first, second) = (root().join(OUT), clone.join(OUT));
+    runner.step("compare", &format!("{} and {}", first.display(), second.display()), || {
+        compare(&checksums(&first)?, &checksums(&second)?)
+    })?;
+    if !runner.is_dry_run() {
+        // Nothing depends on whether it is gone.
+        let _ = std::fs::remove_dir_all(&clone);
+    }
     Ok(())
+}
+
+/// The names of the artefacts in a folder, and their checksums.
+fn checksums(folder: &Path) -> Result<BTreeMap<String, String>, String> {
+    let path = folder.join("SHA256SUMS");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let lines = text.lines().filter_map(|line| line.split_once("  "));
+    Ok(lines.map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect())
+}
+
+/// Says which artefacts have the same bytes. Every other one is a failure.
+fn compare(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) -> Result<(), String> {
+    let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
+    let mut other = Vec::new();
+    for name in names {
+        if first.get(name).is_some() && first.get(name) == second.get(name) {
+            println!("    same bytes: {name}");
+        } else {
+            other.push(name.as_str());
+        }
+    }
+    match (other.is_empty(), first.is_empty()) {
+        (true, false) => Ok(()),
+        (true, true) => Err("there are no artefacts".into()),
+        (false, _) => Err(format!("other bytes: {}", other.join(", "))),
+    }
 }
 
 /// The targets that can be built here. The first is among them in any case, so that its build says what is missing.
@@ -163,6 +232,32 @@ mod tests {
         let flags = rust_flags(TARGETS[0]);
         let remapped = format!("--remap-path-prefix={}=/sortie", root().display());
         assert!(flags.contains(&remapped), "{flags:?}");
+    }
+
+    #[test]
+    fn a_program_of_this_machine_is_built_first() {
+        let named =
+            |names: &[&str]| named_targets(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        let foreign = if std::env::consts::ARCH == "aarch64" { "x86_64-other" } else { "aarch64-other" };
+        let own = format!("{}-other", std::env::consts::ARCH);
+        assert_eq!(named(&[foreign]), [TARGETS[0], foreign]);
+        assert_eq!(named(&[&own, foreign]), [own.as_str(), foreign]);
+    }
+
+    #[test]
+    fn an_artefact_with_other_bytes_or_in_one_build_only_is_a_failure() {
+        let sums = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            pairs.iter().map(|&(name, sum)| (name.to_owned(), sum.to_owned())).collect()
+        };
+        let both = sums(&[("a.deb", "1"), ("b.whl", "2")]);
+        assert!(compare(&both, &both).is_ok());
+        assert!(
+            compare(&both, &sums(&[("a.deb", "1"), ("b.whl", "3")]))
+                .is_err_and(|told| told.ends_with(": b.whl"))
+        );
+        assert!(compare(&both, &sums(&[("b.whl", "2")])).is_err_and(|told| told.ends_with(": a.deb")));
+        assert!(compare(&sums(&[("b.whl", "2")]), &both).is_err());
+        assert!(compare(&sums(&[]), &sums(&[])).is_err());
     }
 
     #[test]
