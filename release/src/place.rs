@@ -15,8 +15,8 @@ use crate::packages::IMAGE_USER;
 pub(crate) struct Place {
     name: &'static str,
     folder: PathBuf,
-    /// What starts a program of another processor.
-    emulator: Option<String>,
+    /// What makes the programs of another processor start.
+    emulator: Option<Emulator>,
     /// When the download was complete.
     since: Instant,
 }
@@ -27,7 +27,7 @@ impl Place {
         name: &'static str,
         above: &Path,
         artefacts: &[PathBuf],
-        emulator: Option<String>,
+        emulator: Option<Emulator>,
     ) -> Result<Self, Error> {
         let folder = create_folder(&above.join(name))?;
         create_folder(&folder.join("home"))?;
@@ -77,7 +77,7 @@ impl Place {
 
     /// A program in a system that has nothing but what is in `root`, `/proc` and `/dev`. It can write only into its home and `/tmp`.
     pub(crate) fn in_root(&self, root: &Path, home: &str, program: &str) -> Command {
-        let mut command = bubblewrap();
+        let mut command = bubblewrap_with(self.emulator.as_ref());
         // Whatever runs containers mounts these. Without a folder for them, bubblewrap says so.
         for mounted in ["proc", "dev"] {
             let _ = std::fs::create_dir_all(root.join(mounted));
@@ -88,16 +88,7 @@ impl Place {
         }
         let user = IMAGE_USER.to_string();
         command.args(["--uid", &user, "--gid", &user, "--chdir", home, "--setenv", "HOME", home]);
-        command.args(["--setenv", "PATH", "/usr/bin"]);
-        match &self.emulator {
-            // `/dev` is the one folder that is made anew, and so can take a file that is not in the root.
-            Some(emulator) => {
-                command.args(["--ro-bind", emulator, "/dev/emulator", "--", "/dev/emulator", program]);
-            }
-            None => {
-                command.args(["--", program]);
-            }
-        }
+        command.args(["--setenv", "PATH", "/usr/bin", "--", program]);
         command
     }
 
@@ -118,9 +109,47 @@ pub(crate) fn search_path() -> OsString {
 }
 
 fn bubblewrap() -> Command {
-    let mut command = Command::new("bwrap");
+    bubblewrap_with(None)
+}
+
+fn bubblewrap_with(emulator: Option<&Emulator>) -> Command {
+    let mut command = match emulator {
+        Some(emulator) => emulator.before("bwrap"),
+        None => Command::new("bwrap"),
+    };
     command.args(["--unshare-all", "--die-with-parent", "--clearenv"]);
     command
+}
+
+/// QEMU, for the programs of another processor and whatever they start themselves, such as practice agents.
+pub(crate) struct Emulator {
+    /// What the kernel is told: how such programs begin, and what runs them.
+    registration: String,
+}
+
+/// Tells the kernel, in a user namespace of its own, what to start programs of another processor with. Nothing of the machine changes.
+const REGISTER: &str = "mount -t binfmt_misc none /proc/sys/fs/binfmt_misc || { echo 'a user namespace of its own for emulated programs needs Linux 6.7' >&2; exit 126; }\n\
+                        printf %s \"$1\" > /proc/sys/fs/binfmt_misc/register && shift && exec \"$@\"";
+
+impl Emulator {
+    /// The emulator for aarch64, which Debian has in qemu-user-static.
+    pub(crate) fn aarch64() -> Self {
+        // A program in 64 bits, little-endian, for machine 183. `F` opens the emulator at once: the root of a place does not have it.
+        let (begins, counts) = (
+            r"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00",
+            r"\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff",
+        );
+        let registration = format!(":sortie:M::{begins}:{counts}:/usr/bin/qemu-aarch64-static:F");
+        Self { registration }
+    }
+
+    /// Starts a program where programs of the other processor run.
+    fn before(&self, program: &str) -> Command {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "--", "sh", "-c", REGISTER, "sh"]);
+        command.args([&self.registration, program]);
+        command
+    }
 }
 
 /// Where Rust, its downloads and this checkout are.

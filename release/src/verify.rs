@@ -12,7 +12,7 @@ use crate::checks::{check_bills, check_checksums, check_formula, check_same_prog
 use crate::facts::{Facts, FileKind, PROGRAM, broken, create_folder, output, read};
 use crate::hooks::check_hooks;
 use crate::packages::{IMAGE_USER, npm_starter_file, sha256};
-use crate::place::{Place, search_path};
+use crate::place::{Emulator, Place, search_path};
 
 /// From a package on disk to the first verdict, at most. Installing counts.
 const MAX_SECONDS: f64 = 30.0;
@@ -53,7 +53,7 @@ fn verify_all(targets: &[Facts], module: &str, out: &Path, clean: &Path) -> Resu
             ways.push(("npm", npm_files, npm));
         }
         for (name, artefacts, install) in ways {
-            let place = Place::new(name, &clean.join(&facts.target), &artefacts, emulator(facts))?;
+            let place = Place::new(name, &clean.join(&facts.target), &artefacts, emulator(facts)?)?;
             let downloads: Vec<PathBuf> = artefacts.iter().map(|path| place.download(path)).collect();
             let start = install(&place, &downloads)?;
             check_program(facts, &place, &start)?;
@@ -63,8 +63,12 @@ fn verify_all(targets: &[Facts], module: &str, out: &Path, clean: &Path) -> Resu
 }
 
 /// What runs the programs of another processor.
-fn emulator(facts: &Facts) -> Option<String> {
-    facts.is_foreign().then(|| format!("/usr/bin/qemu-{}-static", facts.architecture()))
+fn emulator(facts: &Facts) -> Result<Option<Emulator>, Error> {
+    match (facts.is_foreign(), facts.architecture()) {
+        (false, _) => Ok(None),
+        (true, "aarch64") => Ok(Some(Emulator::aarch64())),
+        (true, other) => Err(broken(other, "programs of this processor cannot be run here")),
+    }
 }
 
 /// Plays one attack and the demo. The first verdict has to come soon, but not from an emulated processor.
