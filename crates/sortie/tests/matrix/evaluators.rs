@@ -21,7 +21,8 @@ struct Serving {
 impl Serving {
     fn start(agent: &str, option: &str) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_sortie"))
-            .args(["practice", agent, option, "127.0.0.1:0"])
+            // Nothing but the end of the test ends it, however slow the machine is.
+            .args(["practice", agent, option, "127.0.0.1:0", "--idle", "15m", "--max-duration", "30m"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
