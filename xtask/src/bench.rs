@@ -73,7 +73,8 @@ pub(crate) fn watch(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let server = std::env::var("SORTIE_NATS_SERVER").unwrap_or_else(|_| "nats-server".to_owned());
     let build = ["build", "--release", "--quiet", "--package", "sortie", "--features", "nats"];
     runner.command("build", &mut cargo(build), "the program does not compile")?;
-    let mut command = cargo(["run", "--release", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
+    let mut command =
+        cargo(["run", "--release", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
     command.args(["--example", "soak", "--", "target/release/sortie"]).arg(server);
     command.arg(if quick { "60" } else { "600" });
     let help = "`nats-server` is in Debian's package of that name; SORTIE_NATS_SERVER names another one";

@@ -90,7 +90,6 @@ fn indicator(evaluator: &str, check: &Check, class: TargetClass) -> Option<Value
     }
     let (protocol, surface, direction, target) = match class {
         TargetClass::Agent if target == "answers[*]" => ("agent", "answer", "response", "text"),
-        TargetClass::Agent => return None,
         TargetClass::Mcp if target == "answers[*]" => ("mcp", "tools/call", "response", "content[*].text"),
         TargetClass::Mcp if target == "server.instructions" => {
             ("mcp", "initialize", "response", "instructions")
@@ -99,7 +98,7 @@ fn indicator(evaluator: &str, check: &Check, class: TargetClass) -> Option<Value
         TargetClass::Mcp if *target == "tools" || target.starts_with("tools[*]") => {
             ("mcp", "tools/list", "response", target.as_str())
         }
-        TargetClass::Mcp => return None,
+        TargetClass::Agent | TargetClass::Mcp => return None,
     };
     Some(json!({
         "id": format!("{evaluator}/{}", slug(&check.name)), "protocol": protocol, "surface": surface, "direction": direction, "target": target,

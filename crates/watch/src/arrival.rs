@@ -31,6 +31,10 @@ pub(crate) struct Arrival {
 
 pub(crate) enum ArrivalContent {
     /// Lines of a trace whose session is named elsewhere.
+    #[cfg_attr(
+        not(any(feature = "nats", test)),
+        expect(dead_code, reason = "JetStream names sessions elsewhere")
+    )]
     Lines { session: String, at: u64, lines: Bytes },
     /// Spans and events.
     Spans(Vec<ExportItem>),

@@ -157,11 +157,11 @@ impl Follower {
         if self.marks.contains_key(&*file.name) && self.rotated(file).is_some() {
             // It goes on as what it was.
             return Ok(Some(
-                self.kind_of(file, &self.rotated(file).unwrap_or_default())?.unwrap_or(FileKind::Trace),
+                Self::kind_of(file, &self.rotated(file).unwrap_or_default())?.unwrap_or(FileKind::Trace),
             ));
         }
         let path = file.path.clone();
-        let kind = self.kind_of(file, &path)?;
+        let kind = Self::kind_of(file, &path)?;
         if kind.is_none() && file.is_named && !file.was_noted && file.first_seen.elapsed() > PATIENCE {
             (self.note)(&format!("`{}`: its format is unknown so far", file.name));
             file.was_noted = true;
@@ -169,7 +169,7 @@ impl Follower {
         Ok(kind)
     }
 
-    fn kind_of(&self, file: &FollowedFile, path: &Path) -> io::Result<Option<FileKind>> {
+    fn kind_of(file: &FollowedFile, path: &Path) -> io::Result<Option<FileKind>> {
         if fs::metadata(path)?.len() == 0 {
             return Ok(None);
         }

@@ -1,6 +1,6 @@
 //! Findings in agent traffic as it arrives.
 //!
-//! Messages come from an OTLP receiver, from files as they grow and from a NATS JetStream consumer. They are scanned as `sortie scan` does, with
+//! Messages come from an OTLP receiver, from files as they grow and from a NATS `JetStream` consumer. They are scanned as `sortie scan` does, with
 //! the same findings, and acknowledged when these are written.
 //!
 //! | part | module |

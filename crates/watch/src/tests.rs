@@ -76,7 +76,9 @@ impl Bench {
     /// Everything is evaluated, written and acknowledged.
     fn run(&self, lines: &[(&str, String)]) -> WatchSummary {
         let (sender, inbox) = channel();
-        lines.iter().for_each(|(session, line)| send(&sender, session, line));
+        for (session, line) in &lines {
+            send(&sender, session, line);
+        }
         drop(sender);
         self.open().run(&inbox).unwrap()
     }

@@ -38,7 +38,9 @@ const MAX_ARGUMENT: usize = 128 * 1024 - 1;
 #[non_exhaustive]
 pub enum CommandError {
     /// A placeholder that nobody knows.
-    #[error("the agent's command uses `{{{name}}}`, which is not a placeholder; the placeholders are {known}")]
+    #[error(
+        "the agent's command uses `{{{name}}}`, which is not a placeholder; the placeholders are {known}"
+    )]
     Unknown {
         /// What is between the braces.
         name: String,

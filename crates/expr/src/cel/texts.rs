@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn what_an_expression_compares_with_has_to_be_there() {
         let one = |expression, text: &str| {
-            assert_eq!(texts(expression), Some(vec![text.to_owned()]), "{expression}")
+            assert_eq!(texts(expression), Some(vec![text.to_owned()]), "{expression}");
         };
         one("message.name == 'Send_Mail'", "send_mail");
         one("has(message.a) && 'x' == message.a && message.b.c['d'].contains('longer')", "longer");

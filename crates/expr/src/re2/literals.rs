@@ -51,7 +51,7 @@ fn add_clauses(hir: &Hir, clauses: &mut Vec<Vec<Texts>>) -> Option<()> {
         HirKind::Alternation(parts) => parts.iter().try_for_each(|part| add_clauses(part, clauses)),
         _ => {
             let mut lists = known(hir).into_lists();
-            lists.retain(|texts| is_worth(texts));
+            lists.retain(is_worth);
             // Rare ones first.
             lists.sort_by_key(|texts| std::cmp::Reverse(rarity(texts)));
             lists.dedup();
