@@ -7,6 +7,7 @@ const WIRE: &str = "bench/wire/Cargo.toml";
 const EVALUATORS: &str = "bench/evaluators/Cargo.toml";
 const RUNS: &str = "bench/runs/Cargo.toml";
 const LSP: &str = "bench/lsp/Cargo.toml";
+const SCAN: &str = "bench/scan/Cargo.toml";
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     library(
@@ -21,6 +22,23 @@ pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
 /// `cargo xtask bench lsp`: a keystroke in a long document, beside a full check.
 pub(crate) fn lsp(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     library(runner, "bench lsp", LSP, "a keystroke takes longer than it may: see the table above", quick)
+}
+
+/// `cargo xtask bench scan`: a gigabyte of traffic, against an engine for Sigma rules. Its parser asks for a later compiler than it needs. It is
+/// not compiled with the tests, since the rival takes minutes. `SORTIE_ATR` names a folder of Agent Threat Rules, which are rules then too.
+pub(crate) fn scan(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
+    let mut command =
+        cargo(["run", "--release", "--quiet", "--ignore-rust-version", "--manifest-path", SCAN, "--"]);
+    if quick {
+        command.arg("--quick");
+    }
+    match std::env::var("SORTIE_ATR") {
+        Ok(folder) => {
+            command.arg(format!("atr={folder}"));
+        }
+        Err(_) => runner.leave_out("Agent Threat Rules (SORTIE_ATR names their folder)"),
+    }
+    runner.command("bench scan", &mut command, "a rate below its bar: see the table above")
 }
 
 /// What is measured within the benchmark itself.
@@ -112,6 +130,7 @@ pub(crate) fn format(runner: &mut Runner) -> Result<(), Failure> {
         ("format (bench evaluators)", EVALUATORS),
         ("format (bench runs)", RUNS),
         ("format (bench lsp)", LSP),
+        ("format (bench scan)", SCAN),
     ] {
         runner.command(
             name,

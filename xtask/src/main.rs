@@ -48,6 +48,7 @@ Commands:
                        Evaluate messages and traces from Python, and compare with the same in Rust
   bench watch [--quick]
                        Watch a `nats-server` for ten minutes at full rate, kill both, and compare with a scan
+  bench scan [--quick] Scan a gigabyte of traffic, and compare with `rsigma-eval` and a bare parse
   bench lsp [--quick]  Type into a document of 2,000 lines, and compare with a full check
   fuzz [TARGET] [--seconds N]
                        Fuzz one target or all of them, for N seconds each (60)
@@ -137,10 +138,11 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
                 Some("campaigns") => bench::campaigns(runner, quick),
                 Some("imports") => bench::imports(runner, quick),
                 Some("lsp") => bench::lsp(runner, quick),
+                Some("scan") => bench::scan(runner, quick),
                 Some("watch") => bench::watch(runner, quick),
                 Some("python") => python::bench(runner, quick),
                 Some(_) => {
-                    let known = "`bench` takes one of `wire`, `wrap`, `evaluators`, `runs`, `campaigns`, `imports`, `lsp`, `watch` and `python`";
+                    let known = "`bench` takes one of `wire`, `wrap`, `evaluators`, `runs`, `campaigns`, `imports`, `lsp`, `scan`, `watch` and `python`";
                     Err(Failure::Usage(known.into()))
                 }
             }
