@@ -76,7 +76,7 @@ impl Bench {
     /// Everything is evaluated, written and acknowledged.
     fn run(&self, lines: &[(&str, String)]) -> WatchSummary {
         let (sender, inbox) = channel();
-        for (session, line) in &lines {
+        for (session, line) in lines {
             send(&sender, session, line);
         }
         drop(sender);
