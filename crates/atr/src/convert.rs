@@ -4,16 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use sortie_expr::re2::{Regex, may_match_empty};
+use sortie_expr::re2::{self, Regex, may_match_empty};
 use sortie_oatf::frameworks::normalise;
 use sortie_oatf::model::{SeverityLevel, Status};
 use sortie_oatf::{Compiled, OatfError, load};
 use sortie_syntax::yaml::emit;
 
 use crate::pattern::translate;
-use crate::place::{Place, places};
-use crate::reason::{ImportNote, LeftOut, LeftOutReason, SkippedCondition};
-use crate::rule::{Logic, Rule, RuleCondition, RuleError};
+use crate::place::{TextPlace, places};
+use crate::reason::{Disagreement, ImportNote, LeftOut, LeftOutReason, SkippedCondition};
+use crate::rule::{AtrRule, Logic, RuleCondition, RuleError};
 use crate::test::{RuleTest, TestLabel};
 
 /// A rule and its document.
@@ -47,6 +47,20 @@ impl ImportedRule {
         test.matched(&self.compiled).is_empty() == (test.label == TestLabel::TrueNegative)
     }
 
+    /// Why the document disagrees with the author of the rule about a test; `None` where it agrees.
+    pub fn disagreement(&self, test: &RuleTest) -> Option<Disagreement> {
+        if self.agrees(test) {
+            return None;
+        }
+        Some(match test.label {
+            TestLabel::TruePositive if !self.skipped.is_empty() => Disagreement::ConditionLeftOut,
+            TestLabel::TrueNegative if self.notes.contains(&ImportNote::CodeBlocks) => {
+                Disagreement::CodeBlocks
+            }
+            _ => Disagreement::Unexplained,
+        })
+    }
+
     /// The ids of the indicators that match a test.
     pub fn matched(&self, test: &RuleTest) -> Vec<&str> {
         let indicators = self.compiled.indicators();
@@ -75,12 +89,12 @@ pub enum Imported {
 
 /// Imports a rule.
 pub fn import(text: &str) -> Result<Imported, RuleError> {
-    Ok(Conversion::new(Rule::parse(text)?).finish())
+    Ok(Conversion::new(AtrRule::parse(text)?).finish())
 }
 
 /// A rule on its way to a document.
 pub(crate) struct Conversion {
-    pub(crate) rule: Rule,
+    pub(crate) rule: AtrRule,
     kept: Vec<Kept>,
     skipped: Vec<SkippedCondition>,
 }
@@ -93,7 +107,7 @@ struct Kept {
 }
 
 impl Conversion {
-    pub(crate) fn new(rule: Rule) -> Self {
+    pub(crate) fn new(rule: AtrRule) -> Self {
         let (mut kept, mut skipped) = (Vec::new(), Vec::new());
         for (position, condition) in rule.conditions.iter().enumerate() {
             match kept_pattern(condition, &rule.source) {
@@ -101,7 +115,19 @@ impl Conversion {
                 Err((reason, detail)) => skipped.push(skip(position, condition, reason, detail)),
             }
         }
-        Self { rule, kept, skipped }
+        let mut conversion = Self { rule, kept, skipped };
+        conversion.skip_largest();
+        conversion
+    }
+
+    /// Leaves out the largest patterns, until a document may have the others.
+    fn skip_largest(&mut self) {
+        let cost = |kept: &Kept| re2::cost(&kept.pattern).unwrap_or(re2::MAX_TOGETHER);
+        while self.kept.iter().map(cost).sum::<usize>() > re2::MAX_TOGETHER {
+            let Some(largest) = self.kept.iter().max_by_key(|kept| cost(kept)) else { return };
+            let detail = "the patterns of the rule are too large together, and this is the largest";
+            self.skip(largest.position, LeftOutReason::TooLarge, detail.to_owned());
+        }
     }
 
     /// Leaves a condition out after all.
@@ -201,13 +227,14 @@ impl Conversion {
         if rule.method == "semantic" {
             notes.push(ImportNote::FallbackOnly);
         }
-        if self.is_joined() && self.kept.iter().any(|kept| self.places(kept).contains(&Place::Arguments)) {
+        if self.is_joined() && self.kept.iter().any(|kept| self.places(kept).contains(&TextPlace::Arguments))
+        {
             notes.push(ImportNote::NotInArguments);
         }
         notes
     }
 
-    fn places(&self, kept: &Kept) -> &'static [Place] {
+    fn places(&self, kept: &Kept) -> &'static [TextPlace] {
         places(&self.rule.conditions[kept.position].field, &self.rule.source)
     }
 
@@ -252,7 +279,7 @@ impl Conversion {
     }
 
     /// The beginning of an indicator.
-    fn indicator(&self, kept: &Kept, place: Place) -> Map<String, Value> {
+    fn indicator(&self, kept: &Kept, place: TextPlace) -> Map<String, Value> {
         let target = place.target();
         let number = (kept.position + 1) * 10 + place.digit();
         let mut indicator = Map::new();
@@ -313,7 +340,7 @@ impl Conversion {
 }
 
 /// The end of an indicator.
-fn finish(indicator: &mut Map<String, Value>, place: Place) {
+fn finish(indicator: &mut Map<String, Value>, place: TextPlace) {
     let target = place.target();
     if let Some(tier) = target.tier {
         indicator.insert("tier".to_owned(), tier.as_str().into());
@@ -358,7 +385,7 @@ fn matches_all(regex: &Regex) -> bool {
 }
 
 /// An expression that holds where one text satisfies all conditions; `None` where an expression cannot name the texts.
-fn joined(place: Place, kept: &[Kept]) -> Option<String> {
+fn joined(place: TextPlace, kept: &[Kept]) -> Option<String> {
     let all = |text: &str| {
         let each = kept.iter().map(|kept| format!("{text}.matches({})", Value::from(kept.pattern.as_str())));
         each.collect::<Vec<_>>().join(" && ")
@@ -370,16 +397,16 @@ fn joined(place: Place, kept: &[Kept]) -> Option<String> {
         )
     };
     Some(match place {
-        Place::UserInput => format!("has(message.messages) && {}", any("message.messages", "content")),
-        Place::PeerMessage => {
+        TextPlace::UserInput => format!("has(message.messages) && {}", any("message.messages", "content")),
+        TextPlace::PeerMessage => {
             format!(
                 "has(message.message) && has(message.message.parts) && {}",
                 any("message.message.parts", "text")
             )
         }
-        Place::PeerAnswer => format!("has(message.parts) && {}", any("message.parts", "text")),
-        Place::Answer => all("message.text"),
-        Place::Result | Place::LocalResult => {
+        TextPlace::PeerAnswer => format!("has(message.parts) && {}", any("message.parts", "text")),
+        TextPlace::Answer => all("message.text"),
+        TextPlace::Result | TextPlace::LocalResult => {
             format!("has(message.content) && {}", any("message.content", "text"))
         }
         _ => return None,

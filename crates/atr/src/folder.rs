@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::convert::{Conversion, Imported, ImportedRule};
 use crate::reason::{LeftOut, LeftOutReason};
-use crate::rule::{Rule, RuleError};
+use crate::rule::{AtrRule, RuleError};
 use crate::test::{RuleTest, TestLabel};
 
 /// So many rules are read of one folder.
@@ -23,7 +23,7 @@ const HARMLESS_TEXTS: usize = 128;
 
 /// Why rules could not be loaded.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum RulesError {
     /// A file or folder cannot be read.
     #[error("cannot read `{}`: {error}", path.display())]
     Io {
@@ -72,24 +72,24 @@ pub enum LoadError {
 
 /// Imports every rule of a folder and the folders in it: files that end in `.yaml` or `.yml` and have `detection`. Both lists are
 /// ordered by file.
-pub fn load(folder: &Path) -> Result<(Vec<ImportedRule>, Vec<LeftOut>), LoadError> {
+pub fn load(folder: &Path) -> Result<(Vec<ImportedRule>, Vec<LeftOut>), RulesError> {
     let mut files = Vec::new();
     list(folder, 0, &mut files)?;
     let mut conversions = Vec::new();
     for path in files {
         let bytes = read(&path)?;
         let text = String::from_utf8_lossy(&bytes);
-        match Rule::parse(&text) {
+        match AtrRule::parse(&text) {
             Ok(rule) => conversions.push((path, Conversion::new(rule))),
             Err(RuleError::NotARule) => {}
-            Err(error) => return Err(LoadError::Rule { path, error }),
+            Err(error) => return Err(RulesError::Rule { path, error }),
         }
         if conversions.len() > MAX_RULES {
-            return Err(LoadError::TooMany { path: folder.to_owned() });
+            return Err(RulesError::TooMany { path: folder.to_owned() });
         }
     }
     if conversions.is_empty() {
-        return Err(LoadError::NoRules { path: folder.to_owned() });
+        return Err(RulesError::NoRules { path: folder.to_owned() });
     }
     no_id_twice(&conversions)?;
     let harmless = Harmless::of(&conversions);
@@ -104,20 +104,20 @@ pub fn load(folder: &Path) -> Result<(Vec<ImportedRule>, Vec<LeftOut>), LoadErro
     Ok((imported, left_out))
 }
 
-fn no_id_twice(conversions: &[(PathBuf, Conversion)]) -> Result<(), LoadError> {
+fn no_id_twice(conversions: &[(PathBuf, Conversion)]) -> Result<(), RulesError> {
     let mut known = std::collections::HashMap::new();
     for (path, conversion) in conversions {
         if let Some(first) = known.insert(conversion.rule.id.as_str(), path) {
             let (id, first, second) = (conversion.rule.id.clone(), first.clone(), path.clone());
-            return Err(LoadError::SameId { id, first, second });
+            return Err(RulesError::SameId { id, first, second });
         }
     }
     Ok(())
 }
 
 // Recursion is bounded by `MAX_FOLDERS`.
-fn list(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), LoadError> {
-    let failed = |error| LoadError::Io { path: folder.to_owned(), error };
+fn list(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), RulesError> {
+    let failed = |error| RulesError::Io { path: folder.to_owned(), error };
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         entries.push(entry.map_err(failed)?.path());
@@ -136,19 +136,19 @@ fn list(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), Loa
             files.push(path);
         }
         if files.len() > MAX_RULES {
-            return Err(LoadError::TooMany { path: folder.to_owned() });
+            return Err(RulesError::TooMany { path: folder.to_owned() });
         }
     }
     Ok(())
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
-    let failed = |error| LoadError::Io { path: path.to_owned(), error };
+fn read(path: &Path) -> Result<Vec<u8>, RulesError> {
+    let failed = |error| RulesError::Io { path: path.to_owned(), error };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;
     file.take(MAX_RULE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_RULE_BYTES {
-        return Err(LoadError::TooLong { path: path.to_owned() });
+        return Err(RulesError::TooLong { path: path.to_owned() });
     }
     Ok(bytes)
 }
@@ -165,7 +165,7 @@ impl Harmless {
         let step = all.len().div_ceil(HARMLESS_TEXTS).max(1);
         let texts = all.into_iter().step_by(step).map(|(number, test)| {
             let rule = &conversions[number].1.rule;
-            (number, RuleTest::everywhere(&rule.negatives[test], &rule.source))
+            (number, RuleTest::everywhere(&rule.negatives[test], rule))
         });
         Self(texts.collect())
     }
@@ -203,8 +203,8 @@ impl Harmless {
 
 impl RuleTest {
     /// A test whose text stands in every place.
-    fn everywhere(test: &serde_json::Value, source: &str) -> Self {
-        let messages = Self::messages_everywhere(test, source);
+    fn everywhere(test: &serde_json::Value, rule: &AtrRule) -> Self {
+        let messages = Self::messages_everywhere(test, rule);
         Self { label: TestLabel::TrueNegative, number: 0, about: None, messages }
     }
 }

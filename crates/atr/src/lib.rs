@@ -33,12 +33,14 @@ mod pattern;
 mod place;
 mod proofs;
 mod reason;
+mod report;
 mod rule;
 mod test;
 
 pub use convert::{Imported, ImportedRule, import};
-pub use folder::{LoadError, MAX_RULES, load};
+pub use folder::{MAX_RULES, RulesError, load};
 pub use pattern::{PatternError, PatternErrorKind, translate};
-pub use reason::{ImportNote, LeftOut, LeftOutReason, SkippedCondition};
+pub use reason::{Disagreement, ImportNote, LeftOut, LeftOutReason, SkippedCondition};
+pub use report::{AtrReport, AtrTotals};
 pub use rule::RuleError;
 pub use test::{RuleTest, TestLabel, TestMessage};

@@ -7,7 +7,7 @@ use sortie_oatf::model::{Direction, Tier};
 
 /// A place in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Place {
+pub(crate) enum TextPlace {
     /// What the user says, to an agent with a front end.
     UserInput,
     /// What somebody says to an agent over A2A.
@@ -45,7 +45,7 @@ pub(crate) struct PlaceTarget {
     pub(crate) tier: Option<Tier>,
 }
 
-impl Place {
+impl TextPlace {
     /// The last digit of the ids of its indicators. No field has two places with the same digit.
     pub(crate) const fn digit(self) -> usize {
         match self {
@@ -103,8 +103,8 @@ impl Place {
 ///
 /// A rule sees the events of its source, and two kinds of rules see more: those for MCP see calls of any tool, and those for models
 /// see what tools return, where their fields stand for the same text.
-pub(crate) fn places(field: &str, source: &str) -> &'static [Place] {
-    use Place::{
+pub(crate) fn places(field: &str, source: &str) -> &'static [TextPlace] {
+    use TextPlace::{
         Answer, Arguments, Description, LocalArguments, LocalDescription, LocalName, LocalResult, Name,
         PeerAnswer, PeerArtifact, PeerMessage, Result, UserInput,
     };

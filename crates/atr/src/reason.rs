@@ -48,6 +48,15 @@ closed_enum! {
         /// All conditions must hold for one text. Arguments of calls are not looked at, since an expression cannot name every text in them.
         NotInArguments = "not_in_arguments",
     }
+    /// Why a document and the author of a rule disagree about a test.
+    Disagreement {
+        /// The rule must find something, and has conditions that are left out.
+        ConditionLeftOut = "condition_left_out",
+        /// The rule must find nothing, and its own engine ignores what stands in code.
+        CodeBlocks = "code_blocks",
+        /// Nobody knows: a mistake of the rule, of its test, or of ours.
+        Unexplained = "unexplained",
+    }
 }
 
 impl LeftOutReason {
@@ -68,6 +77,23 @@ impl LeftOutReason {
             Self::Inactive => "a draft or deprecated rule, which its own engine does not run",
             Self::Incomplete => "all conditions must hold, and one is left out",
             Self::NoConditions => "every condition is left out",
+        }
+    }
+}
+
+impl ImportNote {
+    /// One sentence for people.
+    pub const fn explain(self) -> &'static str {
+        match self {
+            Self::CodeBlocks => {
+                "the engine of the rules ignores matches in code of Markdown; the document does not"
+            }
+            Self::FallbackOnly => {
+                "the rule asks a model first; the document has the patterns that it falls back to"
+            }
+            Self::NotInArguments => {
+                "all conditions must hold for one text; arguments of calls are not looked at"
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) enum Logic {
 
 /// A rule.
 #[derive(Clone, Debug)]
-pub(crate) struct Rule {
+pub(crate) struct AtrRule {
     pub(crate) id: String,
     pub(crate) title: String,
     pub(crate) description: Option<String>,
@@ -55,6 +55,8 @@ pub(crate) struct Rule {
     pub(crate) logic: Logic,
     pub(crate) conditions: Vec<RuleCondition>,
     pub(crate) ignores_code: bool,
+    /// Whether the rule is also for the files of skills, where every field is the whole text.
+    pub(crate) is_for_skills: bool,
     pub(crate) tags: Vec<String>,
     /// Frameworks and identifiers, as the rule writes them.
     pub(crate) mappings: Vec<(&'static str, String)>,
@@ -73,7 +75,7 @@ pub(crate) struct RuleCondition {
     pub(crate) line: usize,
 }
 
-impl Rule {
+impl AtrRule {
     pub(crate) fn parse(text: &str) -> Result<Self, RuleError> {
         let (tree, mut findings) = parse_lenient(text);
         let Some(tree) = tree else {
@@ -121,6 +123,7 @@ impl Rule {
             },
             conditions: conditions(detection, tree)?,
             ignores_code: tags["suppress_in_code_blocks"] == true,
+            is_for_skills: tags["scan_target"] == "skill" || tags["scan_target"] == "both",
             tags: ["category", "subcategory"].iter().filter_map(|key| text(tags, key)).collect(),
             mappings: mappings.collect(),
             positives: tests("true_positives"),

@@ -6,8 +6,8 @@ use sortie_oatf::model::Direction;
 use sortie_oatf::{Compiled, CompiledIndicator, Evaluators};
 use sortie_syntax::closed_enum;
 
-use crate::place::{EventSource, Place, places};
-use crate::rule::Rule;
+use crate::place::{EventSource, TextPlace, places};
+use crate::rule::AtrRule;
 
 closed_enum! {
     /// What the author of a rule says about a test.
@@ -51,7 +51,7 @@ fn word<S: serde::Serializer>(direction: &Direction, serializer: S) -> Result<S:
 }
 
 impl TestMessage {
-    fn new(place: Place, message: Value) -> Self {
+    fn new(place: TextPlace, message: Value) -> Self {
         let target = place.target();
         Self { protocol: target.protocol, surface: target.surface, direction: target.direction, message }
     }
@@ -65,28 +65,29 @@ impl TestMessage {
 
 impl RuleTest {
     /// The tests of a rule. `fields` are those that its document looks at.
-    pub(crate) fn all(rule: &Rule, fields: &[&str]) -> Vec<Self> {
+    pub(crate) fn all(rule: &AtrRule, fields: &[&str]) -> Vec<Self> {
         let lists = [(TestLabel::TruePositive, &rule.positives), (TestLabel::TrueNegative, &rule.negatives)];
         let tests = lists.into_iter().flat_map(|(label, tests)| {
             tests.iter().zip(1..).map(move |(test, number)| Self {
                 label,
                 number,
                 about: ["description", "reason"].iter().find_map(|key| Some(test[*key].as_str()?.to_owned())),
-                messages: messages(&Texts::of(test, &rule.source), fields, &rule.source),
+                messages: messages(&Texts::of(test, rule), fields, &rule.source),
             })
         });
         tests.collect()
     }
 
     /// The text of a test in every place that a rule may look at.
-    pub(crate) fn messages_everywhere(test: &Value, source: &str) -> Vec<TestMessage> {
-        let content = Texts::of(test, source).content;
-        let texts = Texts { source: EventSource::Mcp, input: content.clone(), ..Texts::of(test, source) };
+    pub(crate) fn messages_everywhere(test: &Value, rule: &AtrRule) -> Vec<TestMessage> {
+        let texts = Texts::of(test, rule);
         let whole = Texts {
-            tool_args: content.clone(),
-            tool_response: content.clone(),
-            tool_description: content.clone(),
-            agent_output: content,
+            source: EventSource::Mcp,
+            input: texts.content.clone(),
+            tool_args: texts.content.clone(),
+            tool_response: texts.content.clone(),
+            tool_description: texts.content.clone(),
+            agent_output: texts.content.clone(),
             ..texts
         };
         let fields = ["tool_response", "tool_args", "tool_name", "tool_description"];
@@ -113,6 +114,7 @@ impl RuleTest {
 /// What the texts of a test are, for the runner of the rules: an input stands for most fields.
 struct Texts {
     source: EventSource,
+    is_for_skills: bool,
     input: String,
     content: String,
     tool_name: String,
@@ -123,8 +125,8 @@ struct Texts {
 }
 
 impl Texts {
-    fn of(test: &Value, source: &str) -> Self {
-        let source = EventSource::of(source);
+    fn of(test: &Value, rule: &AtrRule) -> Self {
+        let source = EventSource::of(&rule.source);
         let input = if test["input"].is_null() { &test["user_input"] } else { &test["input"] };
         let (call, object) = (&test["tool_call"], input.is_object());
         let within = |key: &str| if object { string(&input[key]) } else { String::new() };
@@ -146,6 +148,7 @@ impl Texts {
         };
         Self {
             source,
+            is_for_skills: rule.is_for_skills,
             tool_name: first([string(&test["tool_name"]), string(&call["name"]), within("tool_name")]),
             tool_args: first([tool_args, text.clone()]),
             input: text,
@@ -158,23 +161,16 @@ impl Texts {
 
     /// The text of a field; empty where the test says nothing about it.
     fn field(&self, field: &str) -> &str {
-        let or_content = |text: &'_ str, sources: &[EventSource]| -> bool {
-            text.is_empty() && sources.contains(&self.source)
+        let (own, is_content) = match field {
+            "user_input" => (&self.input, matches!(self.source, EventSource::Model | EventSource::Mcp)),
+            "tool_response" => (&self.tool_response, self.source == EventSource::Mcp),
+            "agent_output" => (&self.agent_output, self.source == EventSource::Mcp),
+            "tool_args" | "tool_input" => (&self.tool_args, false),
+            "tool_name" => (&self.tool_name, false),
+            "tool_description" => (&self.tool_description, false),
+            _ => (&self.content, false),
         };
-        let (model, mcp) = (EventSource::Model, EventSource::Mcp);
-        match field {
-            "content" | "agent_message" => &self.content,
-            "user_input" if or_content(&self.input, &[model, mcp]) => &self.content,
-            "user_input" => &self.input,
-            "tool_response" if or_content(&self.tool_response, &[mcp]) => &self.content,
-            "tool_response" => &self.tool_response,
-            "agent_output" if or_content(&self.agent_output, &[mcp]) => &self.content,
-            "agent_output" => &self.agent_output,
-            "tool_args" | "tool_input" => &self.tool_args,
-            "tool_name" => &self.tool_name,
-            "tool_description" => &self.tool_description,
-            _ => "",
-        }
+        if own.is_empty() && (is_content || self.is_for_skills) { &self.content } else { own }
     }
 }
 
@@ -201,21 +197,21 @@ fn messages(texts: &Texts, fields: &[&str], source: &str) -> Vec<TestMessage> {
             continue;
         };
         let message = match place {
-            Place::Name => {
+            TextPlace::Name => {
                 name = Some(text);
                 continue;
             }
-            Place::Arguments => {
+            TextPlace::Arguments => {
                 let arguments: Option<Value> = serde_json::from_str(text).ok();
                 calls.push(arguments.filter(Value::is_object).unwrap_or_else(|| json!({"input": text})));
                 continue;
             }
-            Place::UserInput => json!({"messages": [{"id": "1", "role": "user", "content": text}]}),
-            Place::PeerMessage => {
+            TextPlace::UserInput => json!({"messages": [{"id": "1", "role": "user", "content": text}]}),
+            TextPlace::PeerMessage => {
                 json!({"message": {"role": "user", "parts": [{"kind": "text", "text": text}]}})
             }
-            Place::Answer => json!({"text": text}),
-            Place::Description => json!({"tools": [{"name": "tool", "description": text}]}),
+            TextPlace::Answer => json!({"text": text}),
+            TextPlace::Description => json!({"tools": [{"name": "tool", "description": text}]}),
             _ => json!({"content": [{"type": "text", "text": text}]}),
         };
         messages.push(TestMessage::new(place, message));
@@ -225,7 +221,7 @@ fn messages(texts: &Texts, fields: &[&str], source: &str) -> Vec<TestMessage> {
     }
     for arguments in calls {
         let call = json!({"name": name.unwrap_or("tool"), "arguments": arguments});
-        messages.push(TestMessage::new(Place::Arguments, call));
+        messages.push(TestMessage::new(TextPlace::Arguments, call));
     }
     let mut distinct = Vec::with_capacity(messages.len());
     for message in messages {

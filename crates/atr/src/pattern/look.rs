@@ -23,9 +23,36 @@ const MAX_BRANCHES: usize = 64;
 /// The pattern without look-around; `None` where that cannot be had.
 pub(super) fn without_looks(node: &Node) -> Option<Node> {
     let mut effort = Effort { steps: MAX_STEPS, comparisons: MAX_COMPARISONS };
-    let branches = branches(node)?;
+    // The start of a pattern is the end of the same pattern read backwards.
+    let node = reversed(&trimmed(&reversed(&trimmed(node))));
+    let branches = branches(&node)?;
     let branches = branches.into_iter().map(|branch| sequence_without_looks(branch, &mut effort));
     Some(Node::either(branches.collect::<Option<Vec<_>>>()?))
+}
+
+/// A pattern without what it may take at its end, and need not: `a(?:(?!b).)*` matches where `a` does.
+// Recursion is bounded by the depth that the parser accepts.
+fn trimmed(node: &Node) -> Node {
+    match node {
+        Node::Concat(nodes) => {
+            let mut nodes = nodes.clone();
+            while let Some(last) = nodes.pop() {
+                let last = trimmed(&last);
+                if last != Node::Empty {
+                    nodes.push(last);
+                    break;
+                }
+            }
+            Node::concat(nodes)
+        }
+        Node::Either(nodes) => Node::Either(nodes.iter().map(trimmed).collect()),
+        Node::Repeat { min: 0, .. } => Node::Empty,
+        Node::Repeat { node, min: 1, .. } => trimmed(node),
+        Node::Repeat { node, min, greedy, .. } => {
+            Node::Repeat { node: node.clone(), min: *min, max: Some(*min), greedy: *greedy }
+        }
+        node => node.clone(),
+    }
 }
 
 /// What may still be spent on a pattern.

