@@ -46,6 +46,7 @@ pub struct TestMessage {
     pub message: Value,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 fn word<S: serde::Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(direction.as_str())
 }

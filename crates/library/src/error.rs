@@ -20,7 +20,7 @@ pub enum LoadError {
     File(#[from] FileError),
     /// A folder of Agent Threat Rules cannot be read.
     #[error(transparent)]
-    Atr(#[from] sortie_atr::LoadError),
+    Atr(#[from] sortie_atr::RulesError),
     /// A word names neither a file nor a document of the library.
     #[error("there is no file or folder `{word}`, and {source}")]
     NotFound {

@@ -58,6 +58,11 @@ pub(crate) struct Consumer {
     note: Note,
 }
 
+/// Why messages do not come.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct NatsError(String);
+
 impl Consumer {
     pub(crate) fn new(input: NatsInput, inbox: Inbox, note: Note) -> Self {
         let source = Arc::from(format!("nats:{}", input.stream));
@@ -72,7 +77,7 @@ impl Consumer {
                 consumed = self.consume(&stop) => consumed,
                 () = stop.cancelled() => return,
             };
-            let Err(reason) = consumed else { return };
+            let Err(NatsError(reason)) = consumed else { return };
             if reason != last {
                 (self.note)(&format!("NATS: {reason}; trying again"));
                 last = reason;
@@ -84,7 +89,7 @@ impl Consumer {
         }
     }
 
-    async fn consume(&self, stop: &CancellationToken) -> Result<(), String> {
+    async fn consume(&self, stop: &CancellationToken) -> Result<(), NatsError> {
         let mut consumer = self.connect().await?;
         // What was delivered to nobody who lives comes again after a while, and must come before what is new: a session is read in order.
         wait_for_pending(&mut consumer).await?;
@@ -98,12 +103,12 @@ impl Consumer {
         }
     }
 
-    async fn connect(&self) -> Result<PullConsumer, String> {
+    async fn connect(&self) -> Result<PullConsumer, NatsError> {
         let mut options = ConnectOptions::new().name("sortie watch").connection_timeout(SILENCE);
         if let Some(token) = &self.input.token {
             options = options.token(token.clone());
         }
-        let text = |error: &dyn fmt::Display| error.to_string();
+        let text = |error: &dyn fmt::Display| NatsError(error.to_string());
         let client = options.connect(&self.input.url).await.map_err(|error| text(&error))?;
         let mut context = jetstream::new(client);
         context.set_timeout(SILENCE);
@@ -119,7 +124,7 @@ impl Consumer {
     }
 
     /// Takes some messages, and says whether anybody wants more.
-    async fn pull(&self, consumer: &PullConsumer, stop: &CancellationToken) -> Result<bool, String> {
+    async fn pull(&self, consumer: &PullConsumer, stop: &CancellationToken) -> Result<bool, NatsError> {
         let batch = consumer
             .batch()
             .max_messages(PULLED)
@@ -127,14 +132,14 @@ impl Consumer {
             .expires(Duration::from_secs(1))
             .messages();
         let batch = tokio::time::timeout(SILENCE, batch).await;
-        let batch = batch.map_err(|_| "the server is silent".to_owned())?;
-        let mut batch = batch.map_err(|error| error.to_string())?;
+        let batch = batch.map_err(|_| NatsError("the server is silent".to_owned()))?;
+        let mut batch = batch.map_err(|error| NatsError(error.to_string()))?;
         loop {
             let next = tokio::select! {
                 next = tokio::time::timeout(SILENCE, batch.next()) => next,
                 () = stop.cancelled() => return Ok(false),
             };
-            let next = next.map_err(|_| "the server is silent".to_owned())?;
+            let next = next.map_err(|_| NatsError("the server is silent".to_owned()))?;
             match next {
                 None => return Ok(true),
                 Some(Ok(message)) => {
@@ -142,7 +147,7 @@ impl Consumer {
                         return Ok(false);
                     }
                 }
-                Some(Err(error)) => return Err(error.to_string()),
+                Some(Err(error)) => return Err(NatsError(error.to_string())),
             }
         }
     }
@@ -188,9 +193,11 @@ impl Consumer {
 }
 
 /// Waits until messages that were delivered and not acknowledged are delivered again first.
-async fn wait_for_pending(consumer: &mut PullConsumer) -> Result<(), String> {
+async fn wait_for_pending(consumer: &mut PullConsumer) -> Result<(), NatsError> {
     let asked = tokio::time::timeout(SILENCE, consumer.info()).await;
-    let info = asked.map_err(|_| "the server is silent".to_owned())?.map_err(|error| error.to_string())?;
+    let info = asked
+        .map_err(|_| NatsError("the server is silent".to_owned()))?
+        .map_err(|error| NatsError(error.to_string()))?;
     if info.num_ack_pending > 0 {
         let wait = info.config.ack_wait;
         tokio::time::sleep(wait + Duration::from_millis(500)).await;

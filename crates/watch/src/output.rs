@@ -183,7 +183,12 @@ impl Output {
     }
 }
 
-async fn send(client: &Client, url: &str, body: &Bytes, again: bool) -> Result<(), String> {
+/// Why findings do not arrive.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct SendError(String);
+
+async fn send(client: &Client, url: &str, body: &Bytes, again: bool) -> Result<(), SendError> {
     let mut pause = PAUSE;
     let mut attempt = 1;
     loop {
@@ -196,14 +201,14 @@ async fn send(client: &Client, url: &str, body: &Bytes, again: bool) -> Result<(
                     || matches!(response.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
                 let reason = format!("it answers {}", response.status.as_u16());
                 if !may_pass {
-                    return Err(reason);
+                    return Err(SendError(reason));
                 }
                 reason
             }
             Err(error) => error.to_string(),
         };
         if !again || attempt == ATTEMPTS {
-            return Err(reason);
+            return Err(SendError(reason));
         }
         attempt += 1;
         tokio::time::sleep(pause).await;

@@ -384,7 +384,7 @@ impl Walk<'_> {
         self.effort.comparisons = self.effort.comparisons.checked_sub(1)?;
         match node {
             Node::Letter(letter) if CharSet::of_letter(*letter).contains_all(symbol) => {
-                left.push(Node::Empty)
+                left.push(Node::Empty);
             }
             Node::Class(class) if CharSet::of_class(class)?.contains_all(symbol) => left.push(Node::Empty),
             Node::Concat(nodes) => {
@@ -401,7 +401,7 @@ impl Walk<'_> {
                 }
             }
             Node::Either(nodes) => {
-                nodes.iter().try_for_each(|node| self.derive(node, symbol, around, left))?
+                nodes.iter().try_for_each(|node| self.derive(node, symbol, around, left))?;
             }
             Node::Repeat { max: Some(0), .. } => {}
             Node::Repeat { node, min, max, greedy } => {
@@ -437,7 +437,7 @@ fn has_boundary(node: &Node) -> bool {
 /// Whether a pattern is over here; `None` where that is not known.
 fn is_over(node: &Node, around: Around) -> Option<bool> {
     Some(match node {
-        Node::Empty => true,
+        Node::Empty | Node::Repeat { min: 0, .. } => true,
         Node::Letter(_) | Node::Class(_) => false,
         Node::End => around.after.is_none(),
         Node::Start | Node::Look { .. } => return None,
@@ -460,7 +460,6 @@ fn is_over(node: &Node, around: Around) -> Option<bool> {
             }
             any
         }
-        Node::Repeat { min: 0, .. } => true,
         Node::Repeat { node, .. } => is_over(node, around)?,
     })
 }

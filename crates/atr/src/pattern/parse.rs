@@ -84,7 +84,7 @@ enum Escape {
     Half(u32),
 }
 
-impl<'p> Parser<'p> {
+impl Parser<'_> {
     fn at(&mut self) -> usize {
         self.letters.peek().map_or(self.pattern.len(), |(at, _)| *at)
     }

@@ -117,6 +117,9 @@ fn add_cases(first: char, last: char, ranges: &mut Vec<(u32, u32)>) {
     }
 }
 
+/// First and last characters.
+type Ranges = Vec<(u32, u32)>;
+
 /// All characters, in sets of those that no set of a list tells apart.
 pub(super) fn partition(sets: &[CharSet]) -> Vec<CharSet> {
     let mut starts = vec![0];
@@ -127,7 +130,7 @@ pub(super) fn partition(sets: &[CharSet]) -> Vec<CharSet> {
     starts.sort_unstable();
     starts.dedup();
     starts.retain(|start| *start <= LAST);
-    let mut parts: Vec<(Vec<bool>, Vec<(u32, u32)>)> = Vec::new();
+    let mut parts: Vec<(Vec<bool>, Ranges)> = Vec::new();
     for (at, first) in starts.iter().enumerate() {
         let last = starts.get(at + 1).map_or(LAST, |next| next - 1);
         let one = CharSet(vec![(*first, *first)]);

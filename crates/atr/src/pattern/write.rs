@@ -39,14 +39,17 @@ impl Writer<'_> {
     fn node(&mut self, node: &Node, place: Place) {
         match node {
             Node::Empty if place == Place::Repeat => self.out.push_str("(?:)"),
-            Node::Empty => {}
+            // Whoever writes has taken look-around out.
+            Node::Empty | Node::Look { .. } => {}
             Node::Letter(letter) => self.letter(*letter),
             Node::Class(class) => self.class(class),
             Node::Start => self.out.push('^'),
             Node::End => self.out.push('$'),
             Node::Boundary { negated } => self.out.push_str(if *negated { r"\B" } else { r"\b" }),
             Node::Concat(nodes) => self.grouped(place >= Place::Repeat, |writer| {
-                nodes.iter().for_each(|node| writer.node(node, Place::Concat));
+                for node in nodes {
+                    writer.node(node, Place::Concat);
+                }
             }),
             Node::Either(nodes) => self.grouped(place >= Place::Concat, |writer| {
                 for (at, node) in nodes.iter().enumerate() {
@@ -68,8 +71,6 @@ impl Writer<'_> {
                     }
                 });
             }
-            // Whoever writes has taken look-around out.
-            Node::Look { .. } => {}
         }
     }
 

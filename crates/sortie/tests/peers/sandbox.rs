@@ -75,7 +75,7 @@ fn what_a_server_did_is_reported_before_it_is_ended_for_its_silence() {
 
 /// Stops the first process of the sandbox in which the server waits for that.
 fn stop_first_process(word: &str) {
-    let deadline = Instant::now() + Duration::from_secs(300);
+    let deadline = Instant::now() + Duration::from_mins(5);
     let waiting = loop {
         let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.file_name());
         let mut processes = processes.filter_map(|process| process.into_string().ok());

@@ -104,7 +104,7 @@ fn watched(folder: &Path) -> Vec<String> {
 }
 
 fn wait_for(folder: &Path, count: usize) {
-    let deadline = Instant::now() + Duration::from_secs(120);
+    let deadline = Instant::now() + Duration::from_mins(2);
     while watched(folder).len() < count {
         assert!(Instant::now() < deadline, "{} of {count} findings", watched(folder).len());
         std::thread::sleep(Duration::from_millis(100));

@@ -37,14 +37,22 @@ async fn post(
 const JSON: (&str, &str) = ("content-type", "application/json");
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 
+/// A status, and the path, headers and body of what it answers.
+type Case<'c> = (u16, &'c str, Vec<(&'static str, &'c str)>, Vec<u8>);
+
+/// The seven lowest bits.
+fn low_bits(length: usize) -> u8 {
+    u8::try_from(length & 0x7f).unwrap_or_default()
+}
+
 fn field(out: &mut Vec<u8>, number: u8, bytes: &[u8]) {
     out.push(number << 3 | 2);
     let mut length = bytes.len();
     while length >= 0x80 {
-        out.push((length & 0x7f) as u8 | 0x80);
+        out.push(low_bits(length) | 0x80);
         length >>= 7;
     }
-    out.push(length as u8);
+    out.push(low_bits(length));
     out.extend_from_slice(bytes);
 }
 
@@ -94,7 +102,7 @@ async fn json_protobuf_and_gzip_give_the_findings_of_a_scan() {
         for (id, parent) in [(2, 1), (3, 1), (1, 0)] {
             let span = span(trace, id, parent, if id == 2 { "id_rsa" } else { "notes" });
             let body = export(std::slice::from_ref(&span));
-            lines.push_str(&format!("{body}\n"));
+            lines.extend([body.to_string(), "\n".to_owned()]);
             let (status, answer, headers) = match trace % 3 {
                 0 => post(&running, "/v1/traces", &[JSON], body.to_string()).await,
                 1 => post(&running, "/v1/traces", &[PROTOBUF], encode(&span)).await,
@@ -159,7 +167,7 @@ async fn a_conversation_of_several_traces_is_one_session() {
             span["attributes"].as_array_mut().unwrap().push(attribute);
         }
         let body = export(&[span]).to_string();
-        lines.push_str(&format!("{body}\n"));
+        lines.extend([body.clone(), "\n".to_owned()]);
         assert_eq!(post(&running, "/v1/traces", &[JSON], body).await.0, 200);
     }
     let file = folder.path().join("same.jsonl");
@@ -179,7 +187,7 @@ async fn what_is_no_export_is_refused_as_the_specification_says() {
     let running = Running::start(options, loader()).await;
     let token = ("authorization", "Bearer swordfish");
     let bomb = gzip(&vec![b' '; 9 << 20]);
-    let cases: Vec<(u16, &str, Vec<(&'static str, &str)>, Vec<u8>)> = vec![
+    let cases: Vec<Case<'_>> = vec![
         (401, "/v1/traces", vec![JSON], b"{}".to_vec()),
         (401, "/v1/traces", vec![JSON, ("authorization", "Bearer swordfist")], b"{}".to_vec()),
         (404, "/v1/metrics", vec![JSON, token], b"{}".to_vec()),
@@ -209,6 +217,6 @@ async fn an_address_that_others_reach_needs_a_token() {
     options.otlp.as_mut().unwrap().address = "0.0.0.0:0".parse().unwrap();
     let control = sortie_watch::WatchControl::default();
     let run = sortie_watch::Watch::run(options, loader(), control, std::sync::Arc::new(|_: &str| {}), |_| {});
-    let refused = tokio::time::timeout(Duration::from_secs(60), run).await.unwrap();
+    let refused = tokio::time::timeout(Duration::from_mins(1), run).await.unwrap();
     assert!(matches!(refused, Err(sortie_watch::WatchError::NoToken(_))), "{refused:?}");
 }

@@ -156,7 +156,7 @@ impl Running {
 
 /// Waits until something is so.
 pub(crate) async fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     while !is_so() {
         assert!(Instant::now() < deadline, "it never happened: {what}");
         tokio::time::sleep(Duration::from_millis(20)).await;
