@@ -39,8 +39,7 @@ fn what_re2_cannot_do_is_refused_with_its_place() {
     for (pattern, kind, span) in [
         (r"(?i)(a)\1", BackReference, r"\1"),
         (r"(?<n>a)\k<n>", BackReference, r"\k"),
-        (r"a(?!b.*c.*d.*\be)f+g", LookAround, "(?!"),
-        (r"(?:(?!ab)[^c])*d", LookAround, "(?!"),
+        (r"^(?:(?!ab)[^c])*d$", LookAround, "(?!"),
         (r"x(?=a)*y", LookAround, "(?=a)*"),
         ("[😀a]b", HalfCharacter, "😀"),
         ("😀+", HalfCharacter, "😀+"),
@@ -77,9 +76,9 @@ fn patterns_stay_readable() {
         ("a\u{200b}[\u{200b}-\u{200f}]", r"(?i)a\x{200B}[\x{200B}-\x{200F}]"),
         (r"[^\]\\\-^]", r"(?i)[^\]\\\-\^]"),
         (r"foo(?![a-z])", r"(?i)foo(?:$|[^A-Za-z])"),
-        (r"(?<!\w)run", r"(?i)(?:[^0-9A-Z_a-z]|^)run"),
+        (r"(?<!\w)run", r"(?i)(?:^|[^0-9A-Z_a-z])run"),
         (r"run(?=\s)", r"(?i)run[\s\v\pZ\x{FEFF}]"),
-        (r"id(?!\.p)", r"(?i)id(?:$|[^\.]|\.(?:$|[^Pp]))"),
+        (r"id(?!\.p)", r"(?i)id(?:$|[^.]|[.](?:$|[^Pp]))"),
     ] {
         assert_eq!(translate(pattern).unwrap(), expected, "{pattern}");
     }

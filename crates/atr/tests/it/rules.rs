@@ -49,7 +49,7 @@ fn every_rule_is_imported_or_left_out_with_a_reason() {
     assert!(whole.is_whole(), "{whole:?}");
     assert_eq!((part.conditions, part.skipped.len()), (1, 1));
     let skipped = &part.skipped[0];
-    assert_eq!((skipped.condition, skipped.line, skipped.reason), (2, 22, LeftOutReason::BackReference));
+    assert_eq!((skipped.condition, skipped.line, skipped.reason), (2, 23, LeftOutReason::BackReference));
     assert_eq!(left_out.len(), 1);
     assert_eq!(left_out[0].reason, LeftOutReason::UnsupportedMethod);
     assert_eq!(left_out[0].file, Path::new("EXAMPLE-2026-00003-two-spans.yaml"));
@@ -142,7 +142,7 @@ fn what_says_nothing_is_left_out() {
         rule(
             "llm_io",
             &format!(
-                "detection: {{condition: any, conditions: [{{field: {field}, operator: {operator}, value: '{value}'}}]}}"
+                "detection: {{condition: any, conditions: [{{field: {field}, operator: {operator}, value: '{value}'}}]}}\n"
             ),
         )
     };
