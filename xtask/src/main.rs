@@ -158,7 +158,10 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let coding = take_flag(&mut arguments, "--coding");
             no_more(&arguments)?;
             match (lock, coding) {
-                (false, false) => peers::run(runner),
+                (false, false) => {
+                    peers::run(runner)?;
+                    peers::run_model(runner)
+                }
                 (true, false) => peers::lock(runner),
                 (false, true) => peers::run_coding(runner),
                 (true, true) => {

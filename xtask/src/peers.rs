@@ -43,17 +43,26 @@ pub(crate) fn run(runner: &mut Runner) -> Result<(), Failure> {
     let target = folder();
     let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
     let environments = environments(&target, &ENVIRONMENTS)?;
-    let model = Peer::new(&target, MODEL, WEIGHTS, &[&format!("python/{MODEL}.txt")])?;
     let npm = npm_peer(&target, NPM, NODE)?;
 
-    if environments.iter().chain([&model]).any(|peer| !peer.is_fresh()) {
+    if environments.iter().any(|peer| !peer.is_fresh()) {
         install_uv(runner, &uv)?;
     }
     for environment in environments {
         install_environment(runner, &uv, &environment)?;
     }
-    install_model(runner, &uv, &model)?;
     install_npm(runner, &npm)
+}
+
+/// Installs the embedding model, which only `cargo xtask test --only embeddings` needs.
+pub(crate) fn run_model(runner: &mut Runner) -> Result<(), Failure> {
+    let target = folder();
+    let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
+    let model = Peer::new(&target, MODEL, WEIGHTS, &[&format!("python/{MODEL}.txt")])?;
+    if !model.is_fresh() {
+        install_uv(runner, &uv)?;
+    }
+    install_model(runner, &uv, &model)
 }
 
 /// Installs the coding agents, which are big, and which only `cargo xtask test --only coding` needs.

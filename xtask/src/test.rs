@@ -34,7 +34,7 @@ const PARTS: &[(&str, Part)] = &[
     ("vscode", |runner, _| vscode::run(runner)),
     ("pages", |runner, _| pages::run(runner)),
     ("site", |runner, _| site::test(runner)),
-    ("embeddings", |runner, _| embeddings(runner)),
+    ("embeddings-lint", |runner, _| lint_embeddings(runner)),
     ("api-docs", |runner, _| {
         runner.command(
             "api docs",
@@ -49,6 +49,7 @@ const PARTS: &[(&str, Part)] = &[
 
 /// Parts that run only when they are named: what they need is big, and they take long.
 const EXTRA: &[(&str, Part)] = &[
+    (EMBEDDINGS, |runner, _| embeddings(runner)),
     (CODING, |runner, _| coding(runner, CODING, &["coding_agents::"])),
     (TWICE, |runner, _| coding(runner, TWICE, &["--nocapture", "coding_agents::recorded::"])),
     (PUBLISHED, |runner, _| published_weaknesses(runner)),
@@ -89,6 +90,7 @@ pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure
     runner.leave_out(
         "100,000 random edits (`cargo test -p sortie-lsp --test it a_hundred_thousand -- --ignored`)",
     );
+    runner.leave_out("tests of the feature `embeddings` (`cargo xtask test --only embeddings`)");
     runner.leave_out("servers with published weaknesses (`cargo xtask test --only peers-cve`)");
     runner.leave_out("runs of coding agents (1.3 GB; `cargo xtask test --only coding`)");
     runner.leave_out("the Python module (`cargo xtask python`)");
@@ -195,22 +197,27 @@ fn tested(
     )
 }
 
-/// What is left out of a build without the feature `embeddings`: its lints, and its tests with the model among the peers.
-///
-/// The whole workspace is selected, so that Cargo uses again what the steps before have built, as far as the feature leaves it
-/// the same; and only these tests, since the others have run.
+/// The feature `embeddings`, in the whole workspace, so that Cargo uses again what other steps have built, as far as the feature leaves
+/// it the same.
+const EMBEDDINGS_FEATURES: [&str; 3] =
+    ["--workspace", "--features", "sortie-judge/embeddings,sortie/embeddings"];
+
+/// What is left out of a build without the feature `embeddings` must compile: its code and its tests.
+fn lint_embeddings(runner: &mut Runner) -> Result<(), Failure> {
+    let mut clippy = cargo(["clippy"]);
+    clippy.args(EMBEDDINGS_FEATURES).args(["--lib", "--bins", "--test", EMBEDDINGS]);
+    runner.command("clippy (embeddings)", clippy.args(["--", "-D", "warnings"]), "mend the warnings above")
+}
+
+/// The tests of the feature, with the model among the peers. Its 75 crates have to be optimised first, which takes minutes.
 fn embeddings(runner: &mut Runner) -> Result<(), Failure> {
-    const FEATURES: [&str; 3] = ["--workspace", "--features", "sortie-judge/embeddings,sortie/embeddings"];
-    const TESTS: [&str; 2] = ["--test", EMBEDDINGS];
-    peers::run(runner)?;
-    runner.command(
-        "clippy (embeddings)",
-        cargo(["clippy"]).args(FEATURES).args(["--lib", "--bins"]).args(TESTS).args(["--", "-D", "warnings"]),
-        "mend the warnings above",
-    )?;
+    peers::run_model(runner)?;
+    lint_embeddings(runner)?;
+    let mut tests = cargo(["test"]);
+    tests.args(EMBEDDINGS_FEATURES).args(["--test", EMBEDDINGS]);
     runner.command(
         "tests (embeddings)",
-        cargo(["test"]).args(FEATURES).args(TESTS).env("SORTIE_EMBEDDINGS", peers::model()),
+        tests.env("SORTIE_EMBEDDINGS", peers::model()),
         "the first `FAILED` above says which",
     )
 }
