@@ -3,6 +3,7 @@
 use std::io::{Read, Seek};
 
 use super::thrift::{Kind, ThriftReader};
+use super::traces::LAYOUT;
 use super::{MAGIC, ParquetError, ParquetLimits, Source};
 
 /// An element of the schema, which is a tree written from its root on.
@@ -52,6 +53,8 @@ pub(super) struct RowGroup {
 pub(super) struct Footer {
     pub(super) schema: Vec<SchemaElement>,
     pub(super) groups: Vec<RowGroup>,
+    /// Whether a key says that row groups hold whole sessions.
+    pub(super) has_whole_sessions: bool,
 }
 
 impl Footer {
@@ -96,12 +99,32 @@ impl Footer {
                         footer.groups.push(row_group(reader)?);
                     }
                 }
+                (5, Kind::List) => {
+                    let (length, _) = reader.list()?;
+                    for _ in 0..length {
+                        footer.has_whole_sessions |= is_pair(reader, LAYOUT)?;
+                    }
+                }
                 _ => return Ok(false),
             }
             Ok(true)
         })?;
         Ok(footer)
     }
+}
+
+/// Whether a key and its value are these.
+fn is_pair(reader: &mut ThriftReader<'_>, (key, value): (&str, &str)) -> Result<bool, ParquetError> {
+    let mut found = (false, false);
+    reader.structure(|reader, id, kind| {
+        match (id, kind) {
+            (1, Kind::Binary) => found.0 = reader.binary()? == key.as_bytes(),
+            (2, Kind::Binary) => found.1 = reader.binary()? == value.as_bytes(),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    })?;
+    Ok(found == (true, true))
 }
 
 fn element(reader: &mut ThriftReader<'_>) -> Result<SchemaElement, ParquetError> {

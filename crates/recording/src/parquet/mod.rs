@@ -11,18 +11,27 @@
 //! | pages of a column: header, compression | `pages` |
 //! | levels and values of a page | `levels`, `values` |
 //! | rows, put together from all columns | `rows` |
+//!
+//! Files with traces are also written: `traces` has their layout, `column_writer` the pages of a column, `trace_rows` reads them back session
+//! by session. Anybody's reader of Parquet reads them.
 
+mod column_writer;
 mod levels;
 mod metadata;
 mod pages;
 mod rows;
 mod schema;
 mod thrift;
+mod thrift_writer;
+mod trace_rows;
+mod traces;
 mod values;
 
 use std::io::{self, Read, Seek, SeekFrom};
 
 pub use rows::ParquetRows;
+pub use trace_rows::TraceRows;
+pub use traces::{TraceRowError, TraceWriter, WrittenTraces};
 
 use crate::input::InputLimits;
 

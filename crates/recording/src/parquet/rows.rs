@@ -11,7 +11,7 @@ use super::{ParquetError, ParquetLimits, Source};
 use crate::input::InputLimits;
 
 /// What a row counts besides its text, so that rows of nothing come to an end too.
-const ROW: u64 = 64;
+pub(super) const ROW: u64 = 64;
 
 /// The rows of a file, one after the other.
 ///
