@@ -13,6 +13,7 @@ mod pages;
 mod peers;
 mod python;
 mod release;
+mod scale;
 mod site;
 mod source;
 mod step;
@@ -63,6 +64,8 @@ Commands:
                        target/release-artifacts. --verify installs and runs each of them; --twice builds the
                        last commit again in another folder, and compares the bytes. Where the first target is
                        for another processor, the program for this one is built too
+  scale [--quick]      Build and test the workspace for DataFusion and Ballista, scan a million messages in every way, compare the
+                       findings and print the rates (an hour where nothing is built yet; 3 GB)
   site                 Build docs/ as a site with search into target/site, and follow every link; installs mdBook
                        into target/tools where it is missing
   vscode               Pack the VS Code extension into target/vscode/sortie.vsix, and test it
@@ -183,6 +186,11 @@ fn run(task: &str, mut arguments: Vec<String>, runner: &mut Runner) -> Result<()
             let url = take_option(&mut arguments, "--url")?;
             no_more(&arguments)?;
             release::run(runner, &ReleaseOptions { targets, url, verify, twice })
+        }
+        "scale" => {
+            let quick = take_flag(&mut arguments, "--quick");
+            no_more(&arguments)?;
+            scale::run(runner, quick)
         }
         "site" => {
             no_more(&arguments)?;

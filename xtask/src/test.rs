@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::step::{Failure, Runner, cargo, is_installed, root};
-use crate::{bench, fuzz, licences, pages, peers, python, site, source, vscode};
+use crate::{bench, fuzz, licences, pages, peers, python, scale, site, source, vscode};
 
 type Part = fn(&mut Runner, Option<&Path>) -> Result<(), Failure>;
 
@@ -94,6 +94,7 @@ pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure
     runner.leave_out("servers with published weaknesses (`cargo xtask test --only peers-cve`)");
     runner.leave_out("runs of coding agents (1.3 GB; `cargo xtask test --only coding`)");
     runner.leave_out("the Python module (`cargo xtask python`)");
+    runner.leave_out("DataFusion and Ballista (an hour to build; `cargo xtask scale`)");
     runner.leave_out("fuzzing, benchmarks and packages (`cargo xtask fuzz`, `bench`, `package`)");
     Ok(())
 }
@@ -106,6 +107,7 @@ fn format(runner: &mut Runner) -> Result<(), Failure> {
     )?;
     bench::format(runner)?;
     fuzz::format(runner)?;
+    scale::format(runner)?;
     python::format(runner)
 }
 

@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
 use crate::format::{Head, ImportError};
-use crate::parquet::{MAGIC, ParquetError, ParquetRows};
+use crate::parquet::{MAGIC, ParquetError, ParquetRows, TraceRows};
 
 /// How much is read, and remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -196,18 +196,27 @@ impl<'i> Input<'i> {
     /// The rows of a Parquet file. One that is on disk as it is, is not held as a whole.
     pub fn rows(self) -> Result<ParquetRows<SeekableInput>, ImportError> {
         let (name, limits) = (self.name, self.limits);
-        let io = |source| ImportError::Io { file: name.to_owned(), source };
+        ParquetRows::open(self.seekable()?, limits).map_err(|error| error.of(name))
+    }
+
+    /// The lines of traces in a Parquet file; `None` where it has other columns.
+    pub fn trace_rows(self) -> Result<Option<TraceRows<SeekableInput>>, ImportError> {
+        let (name, limits) = (self.name, self.limits);
+        TraceRows::open(self.seekable()?, limits).map_err(|error| error.of(name))
+    }
+
+    fn seekable(self) -> Result<SeekableInput, ImportError> {
+        let io = |source| ImportError::Io { file: self.name.to_owned(), source };
         let mut on_disk = self.path.map(File::open).transpose().map_err(io)?;
         if let Some(file) = &mut on_disk {
             let mut magic = [0; MAGIC.len()];
             let is_plain = file.read_exact(&mut magic).is_ok() && magic == *MAGIC;
             on_disk = on_disk.filter(|_| is_plain);
         }
-        let seekable = match on_disk {
+        Ok(match on_disk {
             Some(file) => SeekableInput::File(file),
             None => SeekableInput::Whole(Cursor::new(self.whole()?)),
-        };
-        ParquetRows::open(seekable, limits).map_err(|error| error.of(name))
+        })
     }
 
     fn io(&self, source: io::Error) -> ImportError {

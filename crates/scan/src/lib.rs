@@ -9,18 +9,22 @@
 //! | records of one session to findings | [`SessionScanner`] |
 //! | one message alone | [`MessageScanner`] |
 //! | files, folders and formats, in parallel | [`Scan`] |
+//! | the same files as Parquet | [`Export`] |
 //!
 //! Every way gives the same findings. A line that cannot be read is one [`RowError`]; the rest is scanned.
 
 mod delivery;
+mod export;
 mod finding;
 mod part;
 mod rules;
 mod scan;
 mod session;
 
+pub use export::{Export, ExportError, Exported};
 pub use finding::{FindingRow, RowError, Scanned};
 pub use part::{FilePart, parts_of};
 pub use rules::Rules;
-pub use scan::{Scan, ScanError, ScanProgress, ScanSummary, TimeSpan};
-pub use session::{MAX_LINE_BYTES, MessageScanner, SessionScanner};
+pub use scan::{Scan, ScanError, ScanProgress, ScanSummary, TimeSpan, is_header};
+pub use session::{MAX_LINE_BYTES, MessageScanner, SessionScanner, session_name};
+pub use sortie_recording::parquet::WrittenTraces;

@@ -459,45 +459,22 @@ impl<'p> PartScan<'p> {
         }
     }
 
-    /// Rows of `sortie trace export --parquet`: a session is named in each, and its lines are in order.
+    /// Rows of `sortie trace export --parquet`: a session is named in each.
     fn rows_of_parquet(&mut self, input: Input<'_>) -> Result<(), ScanError> {
-        #[derive(Deserialize)]
-        struct Row<'r> {
-            #[serde(borrow)]
-            session: std::borrow::Cow<'r, str>,
-            #[serde(borrow)]
-            record: std::borrow::Cow<'r, str>,
-        }
         let name = input.name.to_owned();
-        let invalid = |message: String| ImportError::Invalid { file: name.clone(), line: 0, message };
-        let mut rows = input.rows()?;
-        let has = |wanted: &str| rows.names().any(|column| column == wanted);
-        if !has("session") || !has("record") {
+        let Some(mut rows) = input.trace_rows()? else {
             return Err(ImportError::Unknown { file: name }.into());
-        }
+        };
         self.summary.files = 1;
         let mut at = 0;
-        loop {
-            let row = match rows.next_row() {
-                Ok(Some(row)) => row,
-                Ok(None) => return Ok(()),
-                Err(error) => return Err(invalid(error.to_string()).into()),
-            };
+        while let Some((session, line)) = rows.next_row().map_err(|error| error.of(&name))? {
             at += 1;
-            match serde_json::from_str::<Row<'_>>(row) {
-                Ok(row) => self.scanner.line_of(&row.session, at, row.record.as_bytes(), &mut self.rows),
-                Err(error) => self.rows.push(Scanned::Error(RowError {
-                    source: name.clone(),
-                    session: None,
-                    at: Some(at),
-                    indicator: None,
-                    reason: error.to_string(),
-                })),
-            }
+            self.scanner.line_of(session, at, line.as_bytes(), &mut self.rows);
             if (self.rows.len() >= BATCH || self.progress.is_stopped()) && !self.go_on() {
-                return Ok(());
+                break;
             }
         }
+        Ok(())
     }
 
     /// Hands on what was found, and says whether to go on.
@@ -544,8 +521,8 @@ impl<'p> PartScan<'p> {
     }
 }
 
-/// Whether a line is a header.
-fn is_header(line: &[u8]) -> bool {
+/// Whether a line of a trace is a header.
+pub fn is_header(line: &[u8]) -> bool {
     if line.starts_with(TRACE_START) {
         return true;
     }

@@ -100,7 +100,7 @@ impl SessionScanner {
         match parse_line(line) {
             Ok(None) => {}
             Ok(Some(Record::Header(header))) => {
-                let session = if at == 0 { self.source.clone() } else { format!("{}@{at}", self.source) };
+                let session = session_name(&self.source, at);
                 self.begin(&session, &header);
             }
             Ok(Some(record)) => self.record(&record, out),
@@ -187,6 +187,11 @@ enum LineProblem {
     LaterVersion(u32),
     #[error(transparent)]
     NoRecord(#[from] LineError),
+}
+
+/// The name of a session whose header is at this byte of a trace: that of the trace for the first.
+pub fn session_name(source: &str, at: u64) -> String {
+    if at == 0 { source.to_owned() } else { format!("{source}@{at}") }
 }
 
 /// The record on a line; `None` on a blank one.

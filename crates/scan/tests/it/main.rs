@@ -1,4 +1,5 @@
 //! Tests of scans.
 
+mod export;
 mod files;
 mod traffic;

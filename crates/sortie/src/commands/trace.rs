@@ -1,16 +1,18 @@
 //! `sortie trace`
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write as _};
+use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
+use sortie_import::RecordingFile;
 use sortie_library::{DocumentInput, NamedDocument};
 use sortie_report::{ShowError, TraceFilter, TraceLook, TraceView};
 use sortie_run::recordings::{DeclaredServer, RecordingFormat, Recordings};
 use sortie_run::trace_files::traces_of;
+use sortie_scan::WrittenTraces;
 use sortie_trace::{Direction, Sender};
 
 use crate::console::Output;
@@ -38,11 +40,14 @@ Examples:
   Show records 12 to 16:
     $ sortie trace show run.jsonl --seq 12..16
 
+  Write traces as one Parquet file, for SQL engines:
+    $ sortie trace export --parquet traces.parquet run.jsonl
+
 Exit codes:
   0  the whole trace was read; an incomplete last line is ignored
   2  the trace, or a part of it, cannot be read";
 
-/// Show traces, and import recordings of other programs.
+/// Show traces, import recordings of other programs, and export them.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Trace {
@@ -54,6 +59,7 @@ subcommands! {
     enum TraceCommand {
         Show(Show),
         Import(Import),
+        Export(Export),
     }
 }
 
@@ -95,6 +101,65 @@ impl Import {
             Recordings::find(&self.paths, self.from)?.with_servers(self.servers).write(&self.out)?;
         let text = if self.json { imports.to_json() } else { imports.to_human() };
         console.out.write_all(text.as_bytes())?;
+        Ok(Exit::Clean)
+    }
+}
+
+/// Write traces and recordings as one Parquet file: a row for each record.
+///
+/// `sortie scan` and SQL engines read it. The columns are `session`, `seq`, `time`, `kind`, `protocol`, `surface`, `surfaces`, `direction`,
+/// `sender`, `actor`, and `record`, the line of the trace. Rows are sorted so that a query for a protocol, surface or time reads little else.
+#[derive(Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+struct Export {
+    /// Traces, recordings of other programs, folders of them, or `-` for standard input; compressed or not
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    parquet: PathBuf,
+
+    /// Format of the recordings; `auto` detects the format of each file
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = from_format())]
+    from: RecordingFormat,
+
+    /// An MCP server of the agent and its tools, for formats that do not record which server a tool belongs to. Repeatable
+    #[arg(long = "server", value_name = "NAME[=TOOL,…]")]
+    servers: Vec<DeclaredServer>,
+}
+
+impl Export {
+    fn run(self, console: &mut Console) -> Result<Exit, Failure> {
+        let files = RecordingFile::find(&self.paths).map_err(|error| Failure::new(error.to_string()))?;
+        if files.is_empty() {
+            return Err(Failure::new("there is no file in what was named"));
+        }
+        let mut export = sortie_scan::Export::new(files).with_servers(self.servers);
+        if let RecordingFormat::Named(format) = self.from {
+            export = export.with_format(format);
+        }
+        // A file that is not complete would be taken for one that is damaged.
+        let part = self.parquet.with_added_extension("part");
+        let write = |error: &io::Error| Failure::at(&self.parquet, "write", error);
+        let file = File::create(&part).map_err(|error| write(&error))?;
+        let exported = export.write(BufWriter::new(file)).map_err(|error| Failure::new(error.to_string()));
+        let exported = exported.and_then(|exported| {
+            if exported.written.rows == 0 {
+                return Err(Failure::new("there is no trace or recording in what was named"));
+            }
+            std::fs::rename(&part, &self.parquet).map_err(|error| write(&error))?;
+            Ok(exported)
+        });
+        if exported.is_err() {
+            let _ = std::fs::remove_file(&part);
+        }
+        let exported = exported?;
+        for (file, why) in &exported.passed_over {
+            console.note(&format!("`{file}` is left out: {why}"));
+        }
+        let WrittenTraces { sessions, rows, lines, bytes, .. } = exported.written;
+        writeln!(console.out, "{sessions} sessions, {rows} records: {lines} bytes of lines in a file of {bytes} bytes")?;
         Ok(Exit::Clean)
     }
 }

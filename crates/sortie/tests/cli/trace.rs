@@ -1,4 +1,4 @@
-//! `sortie trace show`
+//! `sortie trace show` and `sortie trace export`
 
 use std::fs;
 
@@ -242,4 +242,37 @@ fn a_reader_that_has_seen_enough_may_leave() {
     let ended = child.wait_with_output().unwrap();
     assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
     assert_eq!(String::from_utf8_lossy(&ended.stderr), "");
+}
+
+#[test]
+fn an_export_has_the_findings_of_its_traces() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("traces.parquet");
+    let export = |out: &std::path::Path, path: &std::path::Path| {
+        sortie().args(["trace", "export", "--parquet"]).arg(out).arg(path)
+    };
+    export(&out, &example_trace()).assert().code(0).stderr_eq("").stdout_eq(str![[r#"
+1 sessions, 20 records: [..] bytes of lines in a file of [..] bytes
+
+"#]]);
+    let rules = example_trace().with_file_name("../../examples/mcp-rug-pull.yaml");
+    let found = |path: &std::path::Path| {
+        let scan = sortie().args(["scan", "--format", "jsonl", "--rules"]).arg(&rules).arg(path);
+        let lines = String::from_utf8(scan.output().unwrap().stdout).unwrap();
+        let ids = lines.lines().filter_map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row["id"].as_str().map(str::to_owned)
+        });
+        ids.collect::<Vec<_>>()
+    };
+    let expected = found(&example_trace());
+    assert!(!expected.is_empty());
+    assert_eq!(found(&out), expected);
+    // What cannot be exported leaves no file behind.
+    let torn = folder.path().join("torn.jsonl");
+    fs::write(&torn, format!("{HEADER}\n{{\n{HEADER}\n")).unwrap();
+    let other = folder.path().join("other.parquet");
+    export(&other, &torn).assert().code(2).stdout_eq("");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    export(&other, &folder.path().join("nowhere")).assert().code(2);
 }

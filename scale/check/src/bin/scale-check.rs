@@ -1,0 +1,301 @@
+//! Scans the same traces in every way, compares the rows, and prints how long each took.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use sortie_scale_check::cluster::Cluster;
+use sortie_scale_check::corpus::{self, Corpus, CorpusSize};
+use sortie_scale_check::rows::{RowScope, differences, rows_of};
+
+const USAGE: &str = "\
+usage: scale-check --sortie PROGRAM [--programs DIR] [--repository DIR] [--folder DIR] [--messages N]
+
+  --sortie PROGRAM   the program `sortie`
+  --programs DIR     where sortie-sql, sortie-scheduler and sortie-executor are. Default: beside this program
+  --repository DIR   whose recordings the traces are made of. Default: the current folder
+  --folder DIR       for the traces, which are kept. Default: a temporary folder
+  --messages N       number of messages. Default: 1000000";
+
+/// The longest that one way may take.
+const DEADLINE: Duration = Duration::from_secs(3600);
+/// The traces take no more than this, in bytes.
+const MAX_BYTES: u64 = 4_000_000_000;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    match Check::from_arguments().and_then(|mut check| check.run()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Check {
+    sortie: PathBuf,
+    programs: PathBuf,
+    repository: PathBuf,
+    folder: PathBuf,
+    messages: u64,
+    /// Removed at the end.
+    _scratch: Option<tempfile::TempDir>,
+    corpus: Corpus,
+    is_same: bool,
+}
+
+/// What a way of scanning gave.
+struct Scanned {
+    rows: String,
+    time: Duration,
+    /// Bytes of files that were read, where the program says so.
+    read: Option<u64>,
+}
+
+impl Check {
+    fn from_arguments() -> Outcome<Self> {
+        let mut arguments = std::env::args().skip(1);
+        let (mut sortie, mut programs, mut repository, mut folder, mut messages) = (None, None, None, None, 1_000_000);
+        while let Some(word) = arguments.next() {
+            let value = arguments.next().ok_or(USAGE)?;
+            match word.as_str() {
+                "--sortie" => sortie = Some(PathBuf::from(value)),
+                "--programs" => programs = Some(PathBuf::from(value)),
+                "--repository" => repository = Some(PathBuf::from(value)),
+                "--folder" => folder = Some(PathBuf::from(value)),
+                "--messages" => messages = value.parse()?,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        let beside = std::env::current_exe()?.parent().map(Path::to_owned).ok_or(USAGE)?;
+        let scratch = if folder.is_none() { Some(tempfile::tempdir()?) } else { None };
+        let folder = folder.or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned())).ok_or(USAGE)?;
+        fs::create_dir_all(&folder)?;
+        // Programs run in that folder.
+        Ok(Self {
+            sortie: fs::canonicalize(sortie.ok_or(USAGE)?)?,
+            programs: fs::canonicalize(programs.unwrap_or(beside))?,
+            repository: repository.unwrap_or_else(|| ".".into()),
+            folder: fs::canonicalize(folder)?,
+            messages,
+            _scratch: scratch,
+            corpus: Corpus::default(),
+            is_same: true,
+        })
+    }
+
+    fn run(&mut self) -> Outcome<bool> {
+        let traces = self.folder.join("traces");
+        let parquet = self.folder.join("traces.parquet");
+        let _ = fs::remove_dir_all(&traces);
+        let size = CorpusSize { messages: self.messages, bytes: MAX_BYTES, file: 64_000_000 };
+        self.corpus = corpus::write(&corpus::recordings(&self.repository)?, &traces, size)?;
+        let Corpus { files, sessions, messages, bytes } = self.corpus;
+        println!("{messages} messages in {sessions} sessions: {bytes} bytes in {files} files\n");
+
+        // One machine.
+        let (lines, table) = (text(&traces), text(&parquet));
+        let scan = |jobs: &str, path: &str| self.sortie(&["scan", "--format", "jsonl", "--jobs", jobs, path]);
+        let one = scan("1", &lines)?;
+        let two = scan("2", &lines)?;
+        let expected = rows_of(&one.rows, RowScope::Session)?;
+        println!("{} rows: {} findings, {} errors\n", expected.len(), count(&expected, "finding"), count(&expected, "error"));
+        self.report("sortie scan, 1 thread", &one, bytes);
+        self.report("sortie scan, 2 threads", &two, bytes);
+        self.compare("sortie scan, 2 threads", &expected, &rows_of(&two.rows, RowScope::Session)?);
+        let sql = format!("SELECT * FROM oatf_scan('{lines}', 'library')");
+        for partitions in ["1", "2"] {
+            let found = self.sql(&["--partitions", partitions, &sql])?;
+            let name = format!("oatf_scan, {partitions} partitions");
+            self.report(&name, &found, bytes);
+            self.compare(&name, &expected, &rows_of(&found.rows, RowScope::Session)?);
+        }
+
+        // Parquet.
+        let exported = self.sortie(&["trace", "export", "--parquet", &table, &lines])?;
+        self.report("sortie trace export --parquet", &exported, bytes);
+        let packed = fs::metadata(&parquet)?.len();
+        println!("  {packed} bytes, 1/{:.1} of the lines", ratio(bytes, packed));
+        let of_parquet = scan("1", &table)?;
+        self.report("sortie scan of Parquet, 1 thread", &of_parquet, bytes);
+        let expected_parquet = rows_of(&of_parquet.rows, RowScope::Session)?;
+        self.compare("sortie scan of Parquet", &without_source(&one.rows)?, &without_source(&of_parquet.rows)?);
+        for partitions in ["1", "2"] {
+            let found = self.sql(&["--partitions", partitions, &format!("SELECT * FROM oatf_scan('{table}', 'library')")])?;
+            let name = format!("oatf_scan of Parquet, {partitions} partitions");
+            self.report(&name, &found, bytes);
+            self.compare(&name, &expected_parquet, &rows_of(&found.rows, RowScope::Session)?);
+        }
+        let message_sql = format!(
+            "SELECT '{table}' AS source, session, finding FROM
+             (SELECT session, unnest(oatf_findings('library', record)) AS finding FROM '{table}')"
+        );
+        let found = self.sql(&["--partitions", "2", &message_sql])?;
+        self.report("oatf_findings of Parquet, 2 partitions", &found, bytes);
+        let single = rows_of(&of_parquet.rows, RowScope::Message)?;
+        self.compare("oatf_findings of Parquet", &single, &rows_of(&found.rows, RowScope::Message)?);
+
+        self.pushdown(&table)?;
+        self.cluster(&sql, &expected, bytes)?;
+        println!("\n{}", if self.is_same { "every way gave the same rows" } else { "the rows differ" });
+        Ok(self.is_same)
+    }
+
+    /// What is read of a Parquet file for queries that ask for a part of it.
+    fn pushdown(&self, table: &str) -> Outcome<()> {
+        println!("\nbytes read of {table}:");
+        let day = "time >= '2026-01-02T00:00:00Z' AND time < '2026-01-03T00:00:00Z'";
+        for (what, filter) in [
+            ("everything", "true".to_owned()),
+            ("protocol = 'a2a'", "protocol = 'a2a'".to_owned()),
+            ("surface = 'tools/call'", "protocol = 'mcp' AND surface = 'tools/call'".to_owned()),
+            ("surface = 'resources/read'", "protocol = 'mcp' AND surface = 'resources/read'".to_owned()),
+            ("one day", day.to_owned()),
+            ("surface = 'tools/call', one day", format!("protocol = 'mcp' AND surface = 'tools/call' AND {day}")),
+        ] {
+            let sql = format!("SELECT count(*) AS messages, sum(cardinality(oatf_findings('library', record))) AS findings FROM '{table}' WHERE {filter}");
+            for pushdown in ["true", "false"] {
+                let settings = ["pushdown_filters", "enable_page_index", "pruning"]
+                    .map(|name| format!("SET datafusion.execution.parquet.{name} = {pushdown}"));
+                let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+                let found = self.sql(&[&["--partitions", "1"], &settings[..], &[&sql]].concat())?;
+                let (name, read) = (if pushdown == "true" { "with" } else { "without" }, found.read.unwrap_or_default());
+                println!("  {what:<34} {name:>7} pushdown {read:>12} bytes {:>8.2} s  {}", found.time.as_secs_f64(), found.rows.trim());
+            }
+        }
+        Ok(())
+    }
+
+    fn cluster(&mut self, sql: &str, expected: &[String], bytes: u64) -> Outcome<()> {
+        println!();
+        let mut times = Vec::new();
+        for count in [1, 2, 3] {
+            let cluster = Cluster::start(&self.programs, &self.folder, count)?;
+            let found = self.sql(&["--cluster", cluster.url(), sql])?;
+            let name = format!("Ballista, {count} executors with 1 core");
+            self.report(&name, &found, bytes);
+            self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
+            times.push(found.time.as_secs_f64());
+        }
+        println!("  speed-up of 2 executors on two cores: {:.2}", times[0] / times[1]);
+        let mut cluster = Cluster::start(&self.programs, &self.folder, 3)?;
+        let query = self.command("sortie-sql").args(["--metrics", "--cluster", cluster.url(), sql]).output_to(&self.folder.join("killed"))?;
+        let victim = cluster.kill_one_that_works()?;
+        let found = query.wait()?;
+        let name = format!("Ballista, executor {victim} of 3 killed");
+        self.report(&name, &found, bytes);
+        self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
+        Ok(())
+    }
+
+    fn sortie(&self, arguments: &[&str]) -> Outcome<Scanned> {
+        Run { command: Command::new(&self.sortie), folder: self.folder.clone() }.args(arguments).output_to(&self.folder.join("scan"))?.wait()
+    }
+
+    fn sql(&self, arguments: &[&str]) -> Outcome<Scanned> {
+        self.command("sortie-sql").args(["--metrics"]).args(arguments).output_to(&self.folder.join("sql"))?.wait()
+    }
+
+    fn command(&self, program: &str) -> Run {
+        Run { command: Command::new(self.programs.join(program)), folder: self.folder.clone() }
+    }
+
+    fn report(&self, name: &str, found: &Scanned, bytes: u64) {
+        let seconds = found.time.as_secs_f64();
+        let read = found.read.map(|read| format!(", {read} bytes read")).unwrap_or_default();
+        println!("{name:<42} {seconds:>8.2} s {:>7.1} MB/s{read}", ratio(bytes, 1_000_000) / seconds);
+        let _ = io::stdout().flush();
+    }
+
+    fn compare(&mut self, name: &str, expected: &[String], found: &[String]) {
+        let differences = differences(expected, found, 3);
+        if !differences.is_empty() {
+            self.is_same = false;
+            println!("  {name}: {} rows instead of {}:\n  {}", found.len(), expected.len(), differences.join("\n  "));
+        }
+    }
+}
+
+/// A program that is run.
+struct Run {
+    command: Command,
+    folder: PathBuf,
+}
+
+impl Run {
+    fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> Self {
+        self.command.args(arguments.into_iter().map(AsRef::as_ref));
+        self
+    }
+
+    /// Starts it. Its output goes to files beside this path.
+    fn output_to(mut self, path: &Path) -> Outcome<Running> {
+        let (out, notes) = (path.with_extension("out"), path.with_extension("err"));
+        self.command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&notes)?);
+        self.command.current_dir(&self.folder);
+        Ok(Running { started: Instant::now(), child: self.command.spawn()?, out, notes })
+    }
+}
+
+/// A program that runs.
+struct Running {
+    child: Child,
+    started: Instant,
+    out: PathBuf,
+    notes: PathBuf,
+}
+
+impl Running {
+    /// Waits for its end. Findings are an end with 1.
+    fn wait(mut self) -> Outcome<Scanned> {
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            if self.started.elapsed() > DEADLINE {
+                self.child.kill()?;
+                return Err("a program took too long".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        };
+        let time = self.started.elapsed();
+        let notes = fs::read_to_string(&self.notes)?;
+        if !matches!(status.code(), Some(0 | 1)) {
+            return Err(format!("a program ended with {status}: {notes}").into());
+        }
+        let read = notes.lines().rev().find_map(|line| line.strip_suffix(" bytes read")?.rsplit(' ').next()?.parse().ok());
+        Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, read })
+    }
+}
+
+fn without_source(rows: &str) -> Outcome<Vec<String>> {
+    let mut lines = String::new();
+    for line in rows.lines() {
+        let mut row: serde_json::Value = serde_json::from_str(line)?;
+        if let Some(members) = row.as_object_mut() {
+            members.shift_remove("source");
+        }
+        lines += &row.to_string();
+        lines.push('\n');
+    }
+    Ok(rows_of(&lines, RowScope::Session)?)
+}
+
+fn count(rows: &[String], kind: &str) -> usize {
+    let member = format!("\"record\":\"{kind}\"");
+    rows.iter().filter(|row| row.contains(&member)).count()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "printed with one digit")]
+fn ratio(one: u64, two: u64) -> f64 {
+    one as f64 / two as f64
+}
