@@ -12,7 +12,17 @@ pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     // With the profile of what is measured: the dependencies are built once.
     runner.command(
         "scale lints",
-        &mut cargo(["clippy", "--release", "--manifest-path", MANIFEST, "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        &mut cargo([
+            "clippy",
+            "--release",
+            "--manifest-path",
+            MANIFEST,
+            "--workspace",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ]),
         "mend what is named above",
     )?;
     runner.command(
@@ -20,13 +30,27 @@ pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
         &mut cargo(["test", "--release", "--manifest-path", MANIFEST, "--workspace"]),
         "see the test above",
     )?;
-    runner.command("sortie", &mut cargo(["build", "--release", "--package", "sortie"]), "see the message above")?;
+    runner.command(
+        "sortie",
+        &mut cargo(["build", "--release", "--package", "sortie"]),
+        "see the message above",
+    )?;
     let messages = MESSAGES[usize::from(quick)];
     runner.command(
         "scale",
         &mut cargo([
-            "run", "--release", "--quiet", "--manifest-path", MANIFEST, "--package", "sortie-scale-check", "--",
-            "--sortie", "target/release/sortie", "--messages", messages,
+            "run",
+            "--release",
+            "--quiet",
+            "--manifest-path",
+            MANIFEST,
+            "--package",
+            "sortie-scale-check",
+            "--",
+            "--sortie",
+            "target/release/sortie",
+            "--messages",
+            messages,
         ]),
         "a way to scan finds something else: see the rows above",
     )

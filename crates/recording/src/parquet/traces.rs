@@ -19,8 +19,9 @@ use std::ops::Range;
 use std::time::UNIX_EPOCH;
 
 use sortie_protocol::Kind;
+use sortie_trace::line::LineError;
 use sortie_trace::time::parse_time;
-use sortie_trace::{Direction, LineError, Record, Sender};
+use sortie_trace::{Direction, Record, Sender};
 
 use super::MAGIC;
 use super::column_writer::{CellCount, CellKind, Cells, ColumnSpec, WrittenColumn};

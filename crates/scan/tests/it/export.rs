@@ -37,7 +37,8 @@ fn sessions_of_a_trace_are_found_again_with_their_names() {
     let secret = "a value that is long enough to flow";
     let first = [header(), answer(1, secret), call(2, secret), answer(3, "root:x:0:0")].join("\n");
     // The last line was being written.
-    let second = [header(), call(4, "~/.ssh/id_rsa"), header(), call(1, secret), "{\"record\":".to_owned()].join("\n");
+    let second =
+        [header(), call(4, "~/.ssh/id_rsa"), header(), call(1, secret), "{\"record\":".to_owned()].join("\n");
     std::fs::write(folder.path().join("a.jsonl"), first).unwrap();
     std::fs::write(folder.path().join("b.jsonl"), &second).unwrap();
     std::fs::write(folder.path().join("notes.txt"), "Nothing to see.").unwrap();

@@ -159,7 +159,10 @@ impl Export {
             console.note(&format!("`{file}` is left out: {why}"));
         }
         let WrittenTraces { sessions, rows, lines, bytes, .. } = exported.written;
-        writeln!(console.out, "{sessions} sessions, {rows} records: {lines} bytes of lines in a file of {bytes} bytes")?;
+        writeln!(
+            console.out,
+            "{sessions} sessions, {rows} records: {lines} bytes of lines in a file of {bytes} bytes"
+        )?;
         Ok(Exit::Clean)
     }
 }
