@@ -53,10 +53,10 @@ fn sessions_of_a_trace_are_found_again_with_their_names() {
     let (expected, messages) = findings(&sources);
     assert_eq!(expected.len(), 3, "{expected:?}");
     assert!(expected.iter().any(|row| row.from.is_some()));
-    assert_eq!(findings(&[out.clone()]), (expected, messages));
+    assert_eq!(findings(std::slice::from_ref(&out)), (expected, messages));
     // What is exported again stays the same.
     let again = folder.path().join("again.parquet");
-    assert_eq!(export(&[out.clone()], &again).unwrap().written.rows, 8);
+    assert_eq!(export(std::slice::from_ref(&out), &again).unwrap().written.rows, 8);
     assert_eq!(findings(&[again]), findings(&[out]));
 }
 
@@ -65,7 +65,7 @@ fn recordings_of_other_programs_become_rows() {
     let folder = tempfile::tempdir().unwrap();
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/recordings");
     let out = folder.path().join("all.parquet");
-    let written = export(&[recordings.clone()], &out).unwrap().written;
+    let written = export(std::slice::from_ref(&recordings), &out).unwrap().written;
     let (_, messages) = findings(&[recordings]);
     let (_, again) = findings(&[out]);
     assert!(written.sessions > 20 && messages > 100, "{written:?}");
@@ -82,7 +82,7 @@ fn a_damaged_trace_is_refused_with_its_place() {
         (vec![header(), call(2, "x"), call(2, "x")], "is not after"),
     ] {
         std::fs::write(&path, lines.join("\n")).unwrap();
-        let error = export(&[path.clone()], &folder.path().join("out.parquet")).unwrap_err();
+        let error = export(std::slice::from_ref(&path), &folder.path().join("out.parquet")).unwrap_err();
         assert!(error.to_string().contains(reason), "{error}");
     }
 }
