@@ -1,4 +1,4 @@
-//! `cargo xtask scale`: the workspace for DataFusion and Ballista, which takes long to build: its lints, its tests, and whether every way to
+//! `cargo xtask scale`: the workspace for `DataFusion` and Ballista, which takes long to build: its lints, its tests, and whether every way to
 //! scan traces finds the same.
 
 use crate::step::{Failure, Runner, cargo};
