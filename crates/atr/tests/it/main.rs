@@ -1,5 +1,7 @@
 //! Rules as documents.
 
+mod engine;
+mod fuzz_corpus;
 mod javascript;
 mod package;
 mod rules;

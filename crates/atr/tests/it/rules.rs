@@ -175,12 +175,25 @@ fn what_says_nothing_is_left_out() {
 #[test]
 fn a_pattern_that_matches_what_others_call_harmless_is_always_on() {
     let folder = tempfile::tempdir().unwrap();
-    let negatives = "test_cases: {true_positives: [], true_negatives: [{input: The weather is fine.}, {input: Add two numbers.}]}";
+    let harmless = [
+        "The weather is fine.",
+        "Add two numbers.",
+        "HELLO",
+        "Good day to you.",
+        "1 2 3",
+        "Read the file.",
+        "Call me.",
+        "So be it.",
+    ];
+    let negatives = format!(
+        "test_cases: {{true_negatives: [{}]}}",
+        harmless.map(|text| format!("{{input: '{text}'}}")).join(", ")
+    );
     let write = |id: &str, value: &str| {
         let detection = format!(
             "detection: {{condition: any, conditions: [{{field: content, operator: regex, value: {value}}}, {{field: content, operator: regex, value: secret}}]}}\n"
         );
-        let text = rule("llm_io", &detection).replace("EXAMPLE-001", id) + negatives;
+        let text = rule("llm_io", &detection).replace("EXAMPLE-001", id) + &negatives;
         fs::write(folder.path().join(format!("{id}.yaml")), text).unwrap();
     };
     write("EXAMPLE-001", "attack");

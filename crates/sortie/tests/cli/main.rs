@@ -25,6 +25,7 @@ mod fmt;
 #[cfg(unix)]
 mod freeze;
 mod help_examples;
+mod import;
 mod library;
 mod new;
 mod normalize;
