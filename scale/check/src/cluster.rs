@@ -33,14 +33,20 @@ impl Cluster {
             .stderr(log("scheduler.err")?)
             .spawn()?;
         let scratch = tempfile::tempdir_in(folder)?;
-        let mut cluster = Self { url: format!("df://{address}"), processes: vec![scheduler], folder: scratch };
+        let mut cluster =
+            Self { url: format!("df://{address}"), processes: vec![scheduler], folder: scratch };
         wait_for_port(ports[0])?;
         for at in 0..executors {
             let work = cluster.work_dir(at);
             fs::create_dir_all(&work)?;
             let executor = Command::new(program("sortie-executor"))
                 .args(["--scheduler", &address, "--cores", "1", "--heartbeat", "2"])
-                .args(["--port", &ports[1 + 2 * at].to_string(), "--grpc-port", &ports[2 + 2 * at].to_string()])
+                .args([
+                    "--port",
+                    &ports[1 + 2 * at].to_string(),
+                    "--grpc-port",
+                    &ports[2 + 2 * at].to_string(),
+                ])
                 .arg("--work-dir")
                 .arg(&work)
                 .stdin(Stdio::null())

@@ -120,7 +120,9 @@ mod tests {
     #[test]
     fn sessions_are_whole_and_on_their_day() {
         let folder = tempfile::tempdir().unwrap();
-        let recording = format!("{HEADER},\"version\":1,\"time\":\"2025-05-05T10:00:00Z\"}}\n{{\"record\":\"message\",\"seq\":1,\"time\":\"2025-05-05T10:00:00Z\"}}\n");
+        let recording = format!(
+            "{HEADER},\"version\":1,\"time\":\"2025-05-05T10:00:00Z\"}}\n{{\"record\":\"message\",\"seq\":1,\"time\":\"2025-05-05T10:00:00Z\"}}\n"
+        );
         let size = CorpusSize { messages: 1500, bytes: u64::MAX, file: 10_000 };
         let corpus = write(&[recording], folder.path(), size).unwrap();
         assert_eq!((corpus.sessions, corpus.messages), (1500, 1500));

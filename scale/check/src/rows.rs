@@ -46,9 +46,13 @@ fn row_of(row: Value, scope: RowScope) -> Option<String> {
             members.shift_remove(name);
         }
     }
-    let says_something = |name: &str, value: &Value| !(value.is_null() || (name == "refused" && *value == Value::Bool(false)));
-    let members: BTreeMap<_, _> =
-        members.into_iter().filter(|(name, value)| says_something(name, value)).map(|(name, value)| (name, without_nulls(value))).collect();
+    let says_something =
+        |name: &str, value: &Value| !(value.is_null() || (name == "refused" && *value == Value::Bool(false)));
+    let members: BTreeMap<_, _> = members
+        .into_iter()
+        .filter(|(name, value)| says_something(name, value))
+        .map(|(name, value)| (name, without_nulls(value)))
+        .collect();
     serde_json::to_string(&members).ok()
 }
 
@@ -111,7 +115,10 @@ mod tests {
     #[test]
     fn what_one_side_has_is_listed() {
         let texts = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        assert_eq!(differences(&texts(&["a", "b", "d"]), &texts(&["b", "c", "d", "d"]), 9), ["- a", "+ c", "+ d"]);
+        assert_eq!(
+            differences(&texts(&["a", "b", "d"]), &texts(&["b", "c", "d", "d"]), 9),
+            ["- a", "+ c", "+ d"]
+        );
         assert!(differences(&texts(&["a"]), &texts(&["a"]), 9).is_empty());
         assert_eq!(differences(&texts(&["a", "b"]), &[], 1), ["- a"]);
     }

@@ -40,6 +40,7 @@ fn documents_agree_with_the_tests_of_the_published_rules() {
     let totals = &report.totals;
     println!("{totals:#?}");
     let (mut unexplained, mut unlike_engine) = (0, 0);
+    let engine = engine(&package);
     let in_traces = crate::engine::found(&imported);
     for (rule, in_traces) in imported.iter().zip(in_traces) {
         for (test, in_trace) in rule.tests.iter().zip(in_traces) {

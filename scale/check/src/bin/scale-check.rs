@@ -60,7 +60,8 @@ struct Scanned {
 impl Check {
     fn from_arguments() -> Outcome<Self> {
         let mut arguments = std::env::args().skip(1);
-        let (mut sortie, mut programs, mut repository, mut folder, mut messages) = (None, None, None, None, 1_000_000);
+        let (mut sortie, mut programs, mut repository, mut folder, mut messages) =
+            (None, None, None, None, 1_000_000);
         while let Some(word) = arguments.next() {
             let value = arguments.next().ok_or(USAGE)?;
             match word.as_str() {
@@ -74,7 +75,8 @@ impl Check {
         }
         let beside = std::env::current_exe()?.parent().map(Path::to_owned).ok_or(USAGE)?;
         let scratch = if folder.is_none() { Some(tempfile::tempdir()?) } else { None };
-        let folder = folder.or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned())).ok_or(USAGE)?;
+        let folder =
+            folder.or_else(|| scratch.as_ref().map(|scratch| scratch.path().to_owned())).ok_or(USAGE)?;
         fs::create_dir_all(&folder)?;
         // Programs run in that folder.
         Ok(Self {
@@ -104,7 +106,12 @@ impl Check {
         let one = scan("1", &lines)?;
         let two = scan("2", &lines)?;
         let expected = rows_of(&one.rows, RowScope::Session)?;
-        println!("{} rows: {} findings, {} errors\n", expected.len(), count(&expected, "finding"), count(&expected, "error"));
+        println!(
+            "{} rows: {} findings, {} errors\n",
+            expected.len(),
+            count(&expected, "finding"),
+            count(&expected, "error")
+        );
         self.report("sortie scan, 1 thread", &one, bytes);
         self.report("sortie scan, 2 threads", &two, bytes);
         self.compare("sortie scan, 2 threads", &expected, &rows_of(&two.rows, RowScope::Session)?);
@@ -124,9 +131,17 @@ impl Check {
         let of_parquet = scan("1", &table)?;
         self.report("sortie scan of Parquet, 1 thread", &of_parquet, bytes);
         let expected_parquet = rows_of(&of_parquet.rows, RowScope::Session)?;
-        self.compare("sortie scan of Parquet", &without_source(&one.rows)?, &without_source(&of_parquet.rows)?);
+        self.compare(
+            "sortie scan of Parquet",
+            &without_source(&one.rows)?,
+            &without_source(&of_parquet.rows)?,
+        );
         for partitions in ["1", "2"] {
-            let found = self.sql(&["--partitions", partitions, &format!("SELECT * FROM oatf_scan('{table}', 'library')")])?;
+            let found = self.sql(&[
+                "--partitions",
+                partitions,
+                &format!("SELECT * FROM oatf_scan('{table}', 'library')"),
+            ])?;
             let name = format!("oatf_scan of Parquet, {partitions} partitions");
             self.report(&name, &found, bytes);
             self.compare(&name, &expected_parquet, &rows_of(&found.rows, RowScope::Session)?);
@@ -156,16 +171,26 @@ impl Check {
             ("surface = 'tools/call'", "protocol = 'mcp' AND surface = 'tools/call'".to_owned()),
             ("surface = 'resources/read'", "protocol = 'mcp' AND surface = 'resources/read'".to_owned()),
             ("one day", day.to_owned()),
-            ("surface = 'tools/call', one day", format!("protocol = 'mcp' AND surface = 'tools/call' AND {day}")),
+            (
+                "surface = 'tools/call', one day",
+                format!("protocol = 'mcp' AND surface = 'tools/call' AND {day}"),
+            ),
         ] {
-            let sql = format!("SELECT count(*) AS messages, sum(cardinality(oatf_findings('library', record))) AS findings FROM '{table}' WHERE {filter}");
+            let sql = format!(
+                "SELECT count(*) AS messages, sum(cardinality(oatf_findings('library', record))) AS findings FROM '{table}' WHERE {filter}"
+            );
             for pushdown in ["true", "false"] {
                 let settings = ["pushdown_filters", "enable_page_index", "pruning"]
                     .map(|name| format!("SET datafusion.execution.parquet.{name} = {pushdown}"));
                 let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
                 let found = self.sql(&[&["--partitions", "1"], &settings[..], &[&sql]].concat())?;
-                let (name, read) = (if pushdown == "true" { "with" } else { "without" }, found.read.unwrap_or_default());
-                println!("  {what:<34} {name:>7} pushdown {read:>12} bytes {:>8.2} s  {}", found.time.as_secs_f64(), found.rows.trim());
+                let (name, read) =
+                    (if pushdown == "true" { "with" } else { "without" }, found.read.unwrap_or_default());
+                println!(
+                    "  {what:<34} {name:>7} pushdown {read:>12} bytes {:>8.2} s  {}",
+                    found.time.as_secs_f64(),
+                    found.rows.trim()
+                );
             }
         }
         Ok(())
@@ -184,7 +209,10 @@ impl Check {
         }
         println!("  speed-up of 2 executors on two cores: {:.2}", times[0] / times[1]);
         let mut cluster = Cluster::start(&self.programs, &self.folder, 3)?;
-        let query = self.command("sortie-sql").args(["--metrics", "--cluster", cluster.url(), sql]).output_to(&self.folder.join("killed"))?;
+        let query = self
+            .command("sortie-sql")
+            .args(["--metrics", "--cluster", cluster.url(), sql])
+            .output_to(&self.folder.join("killed"))?;
         let victim = cluster.kill_one_that_works()?;
         let found = query.wait()?;
         let name = format!("Ballista, executor {victim} of 3 killed");
@@ -194,11 +222,18 @@ impl Check {
     }
 
     fn sortie(&self, arguments: &[&str]) -> Outcome<Scanned> {
-        Run { command: Command::new(&self.sortie), folder: self.folder.clone() }.args(arguments).output_to(&self.folder.join("scan"))?.wait()
+        Run { command: Command::new(&self.sortie), folder: self.folder.clone() }
+            .args(arguments)
+            .output_to(&self.folder.join("scan"))?
+            .wait()
     }
 
     fn sql(&self, arguments: &[&str]) -> Outcome<Scanned> {
-        self.command("sortie-sql").args(["--metrics"]).args(arguments).output_to(&self.folder.join("sql"))?.wait()
+        self.command("sortie-sql")
+            .args(["--metrics"])
+            .args(arguments)
+            .output_to(&self.folder.join("sql"))?
+            .wait()
     }
 
     fn command(&self, program: &str) -> Run {
@@ -216,7 +251,12 @@ impl Check {
         let differences = differences(expected, found, 3);
         if !differences.is_empty() {
             self.is_same = false;
-            println!("  {name}: {} rows instead of {}:\n  {}", found.len(), expected.len(), differences.join("\n  "));
+            println!(
+                "  {name}: {} rows instead of {}:\n  {}",
+                found.len(),
+                expected.len(),
+                differences.join("\n  ")
+            );
         }
     }
 }
@@ -268,7 +308,10 @@ impl Running {
         if !matches!(status.code(), Some(0 | 1)) {
             return Err(format!("a program ended with {status}: {notes}").into());
         }
-        let read = notes.lines().rev().find_map(|line| line.strip_suffix(" bytes read")?.rsplit(' ').next()?.parse().ok());
+        let read = notes
+            .lines()
+            .rev()
+            .find_map(|line| line.strip_suffix(" bytes read")?.rsplit(' ').next()?.parse().ok());
         Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, read })
     }
 }

@@ -12,7 +12,8 @@ const SQL: &str = env!("CARGO_BIN_EXE_sortie-sql");
 
 fn programs() -> &'static Path {
     // All programs of a package are in one folder.
-    let (scheduler, executor) = (env!("CARGO_BIN_EXE_sortie-scheduler"), env!("CARGO_BIN_EXE_sortie-executor"));
+    let (scheduler, executor) =
+        (env!("CARGO_BIN_EXE_sortie-scheduler"), env!("CARGO_BIN_EXE_sortie-executor"));
     assert_eq!(Path::new(scheduler).parent(), Path::new(executor).parent());
     Path::new(scheduler).parent().unwrap()
 }
@@ -39,7 +40,8 @@ fn write_corpus(folder: &Path, messages: u64) {
 }
 
 fn assert_same(left: &str, right: &str) -> usize {
-    let (left, right) = (rows_of(left, RowScope::Session).unwrap(), rows_of(right, RowScope::Session).unwrap());
+    let (left, right) =
+        (rows_of(left, RowScope::Session).unwrap(), rows_of(right, RowScope::Session).unwrap());
     let found = differences(&left, &right, 5);
     assert!(found.is_empty(), "{} rows against {}:\n{}", left.len(), right.len(), found.join("\n"));
     left.len()
@@ -54,7 +56,10 @@ fn sql_prints_rows_as_json_lines_or_as_a_table() {
     let table = rows(&["--format", "table", &query]);
     assert!(table.contains("| n ") && table.contains(&format!("| {lines} ")), "{table}");
     // Several queries share a session.
-    let two = rows(&["SET datafusion.execution.target_partitions = 3", "SHOW datafusion.execution.target_partitions"]);
+    let two = rows(&[
+        "SET datafusion.execution.target_partitions = 3",
+        "SHOW datafusion.execution.target_partitions",
+    ]);
     assert!(two.contains(r#""value":"3""#), "{two}");
 }
 

@@ -92,12 +92,22 @@ impl TraceTable {
     /// The findings of a ruleset in what a URL stands for.
     pub fn findings(url: &str, ruleset: &str) -> Result<Self> {
         let ruleset = Some(LoadedRuleset::named(ruleset)?.name().clone());
-        Ok(Self { kind: TraceTableKind::Findings, location: TraceLocation::new(url)?, ruleset, part_bytes: None })
+        Ok(Self {
+            kind: TraceTableKind::Findings,
+            location: TraceLocation::new(url)?,
+            ruleset,
+            part_bytes: None,
+        })
     }
 
     /// The records in what a URL stands for.
     pub fn records(url: &str) -> Result<Self> {
-        Ok(Self { kind: TraceTableKind::Records, location: TraceLocation::new(url)?, ruleset: None, part_bytes: None })
+        Ok(Self {
+            kind: TraceTableKind::Records,
+            location: TraceLocation::new(url)?,
+            ruleset: None,
+            part_bytes: None,
+        })
     }
 
     /// Cuts files into parts of so many bytes. Sessions stay whole.

@@ -18,7 +18,8 @@ use sortie_scan::{Export, Scan, ScanProgress};
 
 /// A session with the functions, in so many partitions.
 fn session(partitions: usize) -> SessionContext {
-    let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(partitions)).enable_url_table();
+    let session = SessionContext::new_with_config(SessionConfig::new().with_target_partitions(partitions))
+        .enable_url_table();
     sortie_datafusion::register(&session);
     session
 }

@@ -18,7 +18,8 @@ async fn a_scan_in_sql_finds_what_a_scan_finds_to_the_row() {
     let expected = scanned(&[traces.clone()], "library");
     let sql = format!("SELECT * FROM oatf_scan('{}', 'library')", traces.display());
     for partitions in [1, 4] {
-        let rows = assert_same(&expected, &query(&session(partitions), &sql).await.unwrap(), RowScope::Session);
+        let rows =
+            assert_same(&expected, &query(&session(partitions), &sql).await.unwrap(), RowScope::Session);
         assert!(rows > 300, "{rows}");
     }
 }
@@ -88,7 +89,8 @@ async fn records_are_the_rows_of_an_export() {
         lines
     };
     let session = session(2);
-    let (lines, parquet) = (query(&session, &of_lines).await.unwrap(), query(&session, &of_parquet).await.unwrap());
+    let (lines, parquet) =
+        (query(&session, &of_lines).await.unwrap(), query(&session, &of_parquet).await.unwrap());
     let (lines, parquet) = (sorted(lines), sorted(parquet));
     assert!(lines.len() > 6_000, "{}", lines.len());
     assert!(lines == parquet, "{}\n{}", lines[0], parquet[0]);
@@ -110,7 +112,8 @@ async fn compressed_traces_and_patterns_are_read() {
     fs::write(packed.join("README.txt"), "no trace").unwrap();
     for name in ["one.jsonl.gz", "two.jsonl.zst"] {
         // The name is part of the session.
-        let expected = expected.replace(traces.join("traces-0000.jsonl").to_str().unwrap(), packed.join(name).to_str().unwrap());
+        let expected = expected
+            .replace(traces.join("traces-0000.jsonl").to_str().unwrap(), packed.join(name).to_str().unwrap());
         let without_id = |rows: &str| {
             let rows = rows.lines().map(|line| {
                 let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -135,18 +138,31 @@ async fn one_bad_row_is_one_error_and_the_rest_is_scanned() {
     writeln!(file, "{header}").unwrap();
     writeln!(file, "{{\"record\":\"message\",\"seq\":1").unwrap();
     writeln!(file).unwrap();
-    writeln!(file, "{{\"record\":\"message\",\"seq\":1,\"content\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000)).unwrap();
+    writeln!(
+        file,
+        "{{\"record\":\"message\",\"seq\":1,\"content\":{}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    )
+    .unwrap();
     file.write_all(b"\xff\xfe\n").unwrap();
     file.write_all(&vec![b'x'; sortie_scan::MAX_LINE_BYTES + 5]).unwrap();
     writeln!(file).unwrap();
-    writeln!(file, "{{\"record\":\"header\",\"version\":99,\"origin\":\"run\",\"written_by\":\"me\",\"time\":\"x\"}}").unwrap();
+    writeln!(
+        file,
+        "{{\"record\":\"header\",\"version\":99,\"origin\":\"run\",\"written_by\":\"me\",\"time\":\"x\"}}"
+    )
+    .unwrap();
     write!(file, "{rest}").unwrap();
     write!(file, "{{\"record\":\"mess").unwrap();
     drop(file);
     let expected = scanned(&[path.clone()], "library");
     let sql = format!("SELECT * FROM oatf_scan('{}', 'library')", path.display());
     assert_same(&expected, &query(&session(2), &sql).await.unwrap(), RowScope::Session);
-    let count = format!("SELECT count(*) AS n FROM oatf_scan('{}', 'library') WHERE record = 'error'", path.display());
+    let count = format!(
+        "SELECT count(*) AS n FROM oatf_scan('{}', 'library') WHERE record = 'error'",
+        path.display()
+    );
     assert_eq!(query(&session(2), &count).await.unwrap().trim(), r#"{"n":6}"#);
 }
 
@@ -156,16 +172,23 @@ async fn a_file_that_is_no_trace_is_one_error() {
     let path = |name: &str| folder.path().join(name);
     fs::write(path("a.jsonl"), "{\"type\":\"user\"}\n{\"type\":\"user\"}\n").unwrap();
     fs::write(path("b.parquet"), "PAR1 and nothing else PAR1").unwrap();
-    fs::write(path("c.jsonl"), fs::read(crate::repository().join("docs/examples/rug-pull.jsonl")).unwrap()).unwrap();
+    fs::write(path("c.jsonl"), fs::read(crate::repository().join("docs/examples/rug-pull.jsonl")).unwrap())
+        .unwrap();
     fs::write(path("d.jsonl"), "").unwrap();
     fs::write(path("e.jsonl.gz"), [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 77, 77, 77]).unwrap();
-    let sql = format!("SELECT source, reason FROM oatf_scan('{}', 'library') WHERE record = 'error' ORDER BY 1", folder.path().display());
+    let sql = format!(
+        "SELECT source, reason FROM oatf_scan('{}', 'library') WHERE record = 'error' ORDER BY 1",
+        folder.path().display()
+    );
     let found = query(&session(2), &sql).await.unwrap();
     let sources: Vec<String> = found
         .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["source"].as_str().unwrap().to_owned())
+        .map(|line| {
+            serde_json::from_str::<serde_json::Value>(line).unwrap()["source"].as_str().unwrap().to_owned()
+        })
         .collect();
-    let expected: Vec<String> = ["a.jsonl", "b.parquet", "e.jsonl.gz"].iter().map(|name| path(name).display().to_string()).collect();
+    let expected: Vec<String> =
+        ["a.jsonl", "b.parquet", "e.jsonl.gz"].iter().map(|name| path(name).display().to_string()).collect();
     assert_eq!(sources, expected, "{found}");
 }
 

@@ -39,7 +39,8 @@ async fn verdicts_in_sql_are_those_of_eval() {
     for (path, id) in proofs(40) {
         let Ok(ruleset) = library.document(&id) else { continue };
         let replayed = ruleset.replay(fs::read(&path).unwrap().as_slice()).unwrap();
-        let expected = replayed.outcome(0, Place { document: id.clone(), trace: None }).verdict.result.to_string();
+        let expected =
+            replayed.outcome(0, Place { document: id.clone(), trace: None }).verdict.result.to_string();
         // Records come in any order, from several partitions.
         let sql = format!(
             "SELECT oatf_verdict('library', '{id}', record ORDER BY seq) AS verdict
@@ -59,7 +60,13 @@ async fn every_session_of_a_folder_has_its_verdict() {
     let (path, id) = proofs(1).remove(0);
     let one = fs::read_to_string(&path).unwrap();
     fs::write(folder.path().join("many.jsonl"), one.repeat(50)).unwrap();
-    let verdict = query(&session(1), &format!("SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')", path.display()));
+    let verdict = query(
+        &session(1),
+        &format!(
+            "SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')",
+            path.display()
+        ),
+    );
     let verdict = verdict.await.unwrap();
     for partitions in [1, 4] {
         let sql = format!(
@@ -80,7 +87,10 @@ async fn sessions_that_cannot_be_read_are_errors_and_no_panics() {
     let verdict = async |name: &str, text: &str| {
         let file = folder.path().join(name);
         fs::write(&file, text).unwrap();
-        let sql = format!("SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')", file.display());
+        let sql = format!(
+            "SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')",
+            file.display()
+        );
         query(&session, &sql).await.unwrap().trim().to_owned()
     };
     let error = r#"{"v":"error"}"#;
