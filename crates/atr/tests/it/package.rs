@@ -33,8 +33,7 @@ fn engine(package: &Path) -> HashMap<(String, TestLabel, u64), bool> {
 #[test]
 #[ignore = "needs the npm package agent-threat-rules 4.0.0: `cargo xtask test --only atr` installs it, SORTIE_ATR names its folder"]
 fn documents_agree_with_the_tests_of_the_published_rules() {
-    let package =
-        PathBuf::from(std::env::var_os("SORTIE_ATR").expect("SORTIE_ATR names the folder of the package"));
+    let package = package();
     let (imported, left_out) = load(&package.join("rules")).unwrap();
     let report = AtrReport::new(&imported, &left_out);
     let totals = &report.totals;
