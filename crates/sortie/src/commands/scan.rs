@@ -24,17 +24,17 @@ use crate::{Console, Exit, Failure};
 const EXAMPLES: &str = "\
 Examples:
   Look for every attack of the library in a trace:
-    $ sortie scan run.jsonl  # ends with 1
+    $ sortie scan run.jsonl
 
   Look through the session files of Claude Code, with your own documents too:
     $ sortie scan ~/.claude/projects --rules library --rules attacks/
 
   Write all findings as JSON Lines, and only new ones the next time:
-    $ sortie scan recordings --format jsonl --out findings.jsonl  # ends with 1
+    $ sortie scan recordings --format jsonl --out findings.jsonl
     $ sortie scan recordings --baseline findings.jsonl
 
   Count the findings of each indicator, in a time span:
-    $ sortie scan recordings --count --since 2026-11-01T00:00:00Z  # ends with 1
+    $ sortie scan recordings --count --since 2026-11-01T00:00:00Z
 
 Exit codes:
   0  no findings

@@ -19,14 +19,17 @@ use crate::{Console, Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  Follow the session files of Claude Code, and append findings to a file, until nothing is added for a second:
+  Follow session files, and append findings to a file, until nothing is added for a second:
     $ sortie watch --follow ~/.claude/projects --out findings.jsonl --until-idle 1s
 
   Receive what an OpenTelemetry exporter sends, with your own documents too:
     $ sortie watch --otlp 127.0.0.1:14318 --rules library --rules attacks/ --until-idle 1s
 
-  Keep open sessions over a restart, and post findings to a program on this machine:
-    $ sortie watch --otlp 127.0.0.1:14318 --state watch-state --webhook http://127.0.0.1:8080/findings --until-idle 1s
+  Keep open sessions over a restart:
+    $ sortie watch --otlp 127.0.0.1:14318 --state watch-state --until-idle 1s
+
+  Post findings to a program on this machine:
+    $ sortie watch --follow run.jsonl --webhook http://127.0.0.1:8080/ --until-idle 1s
 
 Signals:
   SIGHUP loads the rules again. Ctrl-C and SIGTERM end the watch when what was received is evaluated and written.
