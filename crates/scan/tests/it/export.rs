@@ -61,19 +61,6 @@ fn sessions_of_a_trace_are_found_again_with_their_names() {
 }
 
 #[test]
-fn recordings_of_other_programs_become_rows() {
-    let folder = tempfile::tempdir().unwrap();
-    let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../import/tests/recordings");
-    let out = folder.path().join("all.parquet");
-    let written = export(std::slice::from_ref(&recordings), &out).unwrap().written;
-    let (_, messages) = findings(&[recordings]);
-    let (_, again) = findings(&[out]);
-    assert!(written.sessions > 20 && messages > 100, "{written:?}");
-    assert_eq!(messages, again);
-    assert_eq!(written.rows, messages + written.sessions);
-}
-
-#[test]
 fn a_damaged_trace_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.jsonl");
