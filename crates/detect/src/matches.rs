@@ -13,18 +13,16 @@ use sortie_oatf::canary::{self, CanaryValues};
 use sortie_oatf::{
     Compiled, DefaultCelEvaluator, EvaluationError, Evaluators, IndicatorOutcome, MatchEvidence,
 };
-use sortie_trace::{Content, Deriver, Header, Message, Observed, Record, Sender, agent_answer};
+use sortie_trace::{Deriver, Header, Message, Observed, Record, Sender, agent_answer};
 
 use crate::flow::FlowWatch;
-use crate::ruleset::{Hits, Purpose, Route, Ruleset, is_plain};
+use crate::ruleset::{Route, Ruleset, TextScan};
 use crate::selection::looks_at_answers;
 
 /// Kinds of messages that are remembered.
 const MAX_ROUTES: usize = 1024;
 /// Sets of canaries whose documents are kept compiled.
 const MAX_CANARY_SETS: usize = 32;
-/// Members that are added to what was on the wire, from other messages.
-const ADDED: [&str; 4] = ["_request", "_text", "_arguments", "toolCallName"];
 
 /// Documents, compiled once to find every match in any number of sessions, from any number of threads.
 ///
@@ -36,7 +34,7 @@ pub struct MatchRuleset(Ruleset);
 impl MatchRuleset {
     /// Compiles documents.
     pub fn new<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
-        Self(Ruleset::for_purpose(documents, Purpose::Matches))
+        Self(Ruleset::for_matches(documents))
     }
 
     /// Documents whose indicators are asked about every message that they look at. It finds the same, and serves to show that.
@@ -97,7 +95,7 @@ pub struct MatchSession {
     flows: FlowWatch,
     deriver: Deriver,
     routes: HashMap<u64, Arc<Route>>,
-    hits: Hits,
+    scan: TextScan,
     candidates: Vec<u32>,
 }
 
@@ -126,7 +124,7 @@ impl MatchSession {
             flows: FlowWatch::new(&rules.0.flows),
             deriver: Deriver::new().with_transcripts(rules.0.reads_transcript()),
             routes: HashMap::new(),
-            hits: Hits::default(),
+            scan: TextScan::default(),
             candidates: Vec::new(),
             rules,
         }
@@ -207,17 +205,11 @@ impl MatchSession {
                 return Vec::new();
             }
         }
-        let is_plain = match &message.content {
-            Content::Json(json) => is_plain(json.get()) && Deriver::is_on_wire(message),
-            Content::Bytes(_) => false,
-        };
-        self.hits.clear();
-        if is_plain && route.has_texts {
-            route.look(&message.content.text(), &mut self.hits);
-        }
-        let by_value = !is_plain || self.hits.everything;
-        let is_hit = || self.hits.indicators().any(|number| route.selects(number));
-        if !by_value && !is_derived && route.always.is_empty() && route.places.is_empty() && !is_hit() {
+        self.candidates.clear();
+        let looks_at_answer = route.class.as_ref().is_none_or(|class| !class.answers.is_empty())
+            && agent_answer::may_hold(message);
+        let is_looked_at = self.look_at_wire(&route, message);
+        if is_looked_at && self.candidates.is_empty() && !looks_at_answer {
             if !self.is_alone {
                 self.flows.take_in(message, |_| true, || Deriver::text_of(message).map(Cow::Borrowed));
                 self.deriver.skip(message);
@@ -226,16 +218,8 @@ impl MatchSession {
         }
         let observed =
             if self.is_alone { Deriver::new().observe(message) } else { self.deriver.observe(message) };
-        if by_value {
-            self.hits.clear();
-            route.look_value(&observed.message, &mut self.hits);
-        } else if is_derived && route.has_texts {
-            // What is added to a message is not in what was on the wire.
-            for member in ADDED.iter().filter_map(|name| observed.message.get(name)) {
-                route.look_value(member, &mut self.hits);
-            }
-        }
-        self.collect(&route, &observed);
+        let answer = if looks_at_answer { agent_answer::of(message, &observed.message) } else { None };
+        self.collect(&route, &observed, answer.as_ref(), is_looked_at);
         let found = self.evaluate(&observed, is_derived);
         if !self.is_alone {
             self.take_in(&observed, Deriver::text_of(message));
@@ -243,19 +227,38 @@ impl MatchSession {
         found
     }
 
+    /// Finds the indicators that a message could concern in what was on the wire; `false` where that takes a reader.
+    fn look_at_wire(&mut self, route: &Route, message: &Message) -> bool {
+        let Some(class) = route.class.as_ref().filter(|class| !class.messages.always_asks()) else {
+            return false;
+        };
+        let Some(json) = Deriver::text_of(message) else { return false };
+        let Self { rules, scan, candidates, .. } = self;
+        let looked = scan.wire(&class.messages, &rules.0, route, json, candidates);
+        candidates.retain(|number| route.selects(*number));
+        looked.is_some()
+    }
+
     /// The indicators that a message could concern, in order.
-    fn collect(&mut self, route: &Route, observed: &Observed<'_>) {
-        let Self { rules, hits, candidates, .. } = self;
+    fn collect(
+        &mut self,
+        route: &Route,
+        observed: &Observed<'_>,
+        answer: Option<&Value>,
+        is_looked_at: bool,
+    ) {
+        let Self { rules, scan, candidates, .. } = self;
         let rules = &rules.0;
-        candidates.clear();
-        if hits.everything {
-            candidates.extend(&route.selected);
+        let Some(class) = &route.class else {
+            candidates.clone_from(&route.selected);
             return;
+        };
+        if !is_looked_at {
+            candidates.clear();
+            scan.value(&class.messages, rules, route, &observed.message, candidates);
         }
-        candidates.extend(&route.always);
-        candidates.extend(hits.indicators());
-        if !route.places.is_empty() {
-            rules.walk(&observed.message, candidates);
+        if let Some(answer) = answer {
+            scan.value(&class.answers, rules, route, answer, candidates);
         }
         candidates.retain(|number| route.selects(*number));
         if observed.transcript.is_some() {

@@ -7,12 +7,26 @@
 //! | which of them there is something for at the place they ask about | `places`, one walk over the message |
 //! | what they say | [`CompiledIndicator::evaluate`], for those that are left |
 //!
+//! Whoever wants every match and no verdict asks otherwise, since there may be thousands of patterns that look at the same texts:
+//!
+//! | step | who |
+//! |---|---|
+//! | which patterns look at messages of a protocol, an operation and a side | `class`, once for each |
+//! | each text of a message with the patterns that look where it stands | `walk`, over the message as it was on the wire |
+//! | which texts that patterns need are there, and in which order | `scanner` and `texts`, one pass over each text |
+//! | whether the pattern matches the text | its regular expression, from where its first text stands |
+//! | what the indicator says | [`CompiledIndicator::evaluate`], for those that are left |
+//!
 //! So a message costs what it could match, and not what there is to be matched: `cargo xtask bench` guards that.
 
+mod class;
 mod lookup;
 mod places;
 mod prefilter;
 mod route;
+mod scanner;
+mod texts;
+mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -35,10 +49,11 @@ use crate::foreign::Sight;
 use crate::matches::CanaryRules;
 use crate::reach::{ActorPlace, Stations};
 pub use crate::session::{RuleMatch, RulesetSession};
-pub(crate) use lookup::Purpose;
-use lookup::{Lookup, LookupTexts};
-pub(crate) use prefilter::{Asked, Hits, Prefilter, is_plain};
+use class::ClassLookup;
+use lookup::Lookup;
+pub(crate) use prefilter::{Asked, Hits, is_plain};
 pub(crate) use route::{Route, RouteList};
+pub(crate) use texts::TextScan;
 
 /// Kinds of messages that are kept. A trace may make up any number of them.
 const MAX_ROUTES: usize = 1024;
@@ -99,6 +114,8 @@ pub struct Ruleset {
     reads_transcript: bool,
     /// `None` where everything is asked about every message.
     lookup: Option<Lookup>,
+    /// What looks for matches, and nothing else.
+    classes: Option<ClassLookup>,
     routes: RwLock<HashMap<u64, Arc<Route>>>,
     /// Documents that look for canaries, for each set of values that a session had.
     pub(crate) canary_rules: Mutex<HashMap<CanaryValues, Arc<CanaryRules>>>,
@@ -141,16 +158,14 @@ pub(crate) struct IndicatorRule {
 impl Ruleset {
     /// Compiles documents. There is no semantic engine: indicators that need one are skipped.
     pub fn new<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
-        Self::for_purpose(documents, Purpose::Verdicts)
+        let mut ruleset = Self::exhaustive(documents);
+        ruleset.lookup = Some(Lookup::new(&ruleset));
+        ruleset
     }
 
-    pub(crate) fn for_purpose<D: Into<Arc<Compiled>>>(
-        documents: impl IntoIterator<Item = D>,
-        purpose: Purpose,
-    ) -> Self {
-        let mut ruleset = Self::exhaustive(documents);
-        ruleset.lookup = Some(Lookup::new(&ruleset, purpose));
-        ruleset
+    /// The same for whoever wants matches and no verdicts.
+    pub(crate) fn for_matches<D: Into<Arc<Compiled>>>(documents: impl IntoIterator<Item = D>) -> Self {
+        Self { classes: Some(ClassLookup::default()), ..Self::exhaustive(documents) }
     }
 
     /// Documents whose indicators are asked about every message that they look at. It says the same as [`new`](Self::new), and
@@ -300,7 +315,7 @@ impl Ruleset {
             reads_transcript: self.reads_transcript,
             ..Self::default()
         };
-        resolved.lookup = self.lookup.as_ref().map(|_| Lookup::new(&resolved, Purpose::Verdicts));
+        resolved.lookup = self.lookup.as_ref().map(|_| Lookup::new(&resolved));
         Some(resolved)
     }
 
@@ -322,8 +337,8 @@ impl Ruleset {
     /// Adds what the texts of a JSON text could concern.
     pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
         match &self.lookup {
-            Some(Lookup { prefilter: LookupTexts::All(prefilter), .. }) => prefilter.look(json, hits),
-            _ => hits.everything = true,
+            Some(lookup) => lookup.prefilter.look(json, hits),
+            None => hits.everything = true,
         }
     }
 

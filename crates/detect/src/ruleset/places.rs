@@ -6,30 +6,40 @@ use serde_json::Value;
 use sortie_expr::json;
 use sortie_expr::path::WildcardPath;
 
-/// A tree of the names of fields, with the indicators that ask for a value there.
+/// A tree of the names of fields, with the indicators that ask for a value there. The first node is that of the message.
 #[derive(Debug)]
 pub(super) struct PlaceTree {
-    nodes: Vec<Node>,
+    nodes: Vec<PlaceNode>,
 }
 
+/// A place.
 #[derive(Debug, Default)]
-struct Node {
+pub(super) struct PlaceNode {
     fields: HashMap<Box<str>, usize>,
     /// The node for each item of an array that stands here.
-    items: Option<usize>,
+    pub(super) items: Option<usize>,
     /// Indicators that are asked when there is something here.
-    here: Vec<u32>,
+    pub(super) here: Vec<u32>,
     /// Indicators whose member is below this: where no object stands here, they fail, and have to say so.
     below: Vec<u32>,
 }
 
-impl PlaceTree {
-    pub(super) fn new() -> Self {
-        Self { nodes: vec![Node::default()] }
+impl PlaceNode {
+    /// The node of a member.
+    pub(super) fn field(&self, name: &str) -> Option<usize> {
+        self.fields.get(name).copied()
     }
+}
 
-    /// An indicator that is to be asked when there is a value at a path.
-    pub(super) fn add_value(&mut self, indicator: u32, path: &WildcardPath) {
+impl Default for PlaceTree {
+    fn default() -> Self {
+        Self { nodes: vec![PlaceNode::default()] }
+    }
+}
+
+impl PlaceTree {
+    /// The node of a path.
+    pub(super) fn node_of(&mut self, path: &WildcardPath) -> usize {
         let mut at = 0;
         for (name, fans_out) in path.segments() {
             at = self.field(at, name);
@@ -37,6 +47,22 @@ impl PlaceTree {
                 at = self.items(at);
             }
         }
+        at
+    }
+
+    /// The place of a node.
+    pub(super) fn node(&self, at: usize) -> &PlaceNode {
+        &self.nodes[at]
+    }
+
+    /// Whether no place was added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.nodes.len() == 1 && self.nodes[0].here.is_empty()
+    }
+
+    /// An indicator that is to be asked when there is a value at a path.
+    pub(super) fn add_value(&mut self, indicator: u32, path: &WildcardPath) {
+        let at = self.node_of(path);
         self.nodes[at].here.push(indicator);
     }
 
@@ -50,11 +76,17 @@ impl PlaceTree {
         self.nodes[at].here.push(indicator);
     }
 
+    /// An indicator that is to be asked when there is something under the last of these names.
+    pub(super) fn add_field(&mut self, indicator: u32, names: &[Box<str>]) {
+        let at = names.iter().fold(0, |at, name| self.field(at, name));
+        self.nodes[at].here.push(indicator);
+    }
+
     fn field(&mut self, at: usize, name: &str) -> usize {
         let next = self.nodes.len();
         let field = *self.nodes[at].fields.entry(name.into()).or_insert(next);
         if field == next {
-            self.nodes.push(Node::default());
+            self.nodes.push(PlaceNode::default());
         }
         field
     }
@@ -63,7 +95,7 @@ impl PlaceTree {
         let next = self.nodes.len();
         let items = *self.nodes[at].items.get_or_insert(next);
         if items == next {
-            self.nodes.push(Node::default());
+            self.nodes.push(PlaceNode::default());
         }
         items
     }
@@ -74,7 +106,7 @@ impl PlaceTree {
     }
 
     // Recursion is bounded by the depth of paths.
-    fn visit(&self, node: &Node, value: &Value, found: &mut Vec<u32>) {
+    fn visit(&self, node: &PlaceNode, value: &Value, found: &mut Vec<u32>) {
         found.extend(&node.here);
         match value {
             Value::Object(object) if node.fields.len() > object.len() => {
@@ -111,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_message_is_walked_once_for_all_places() {
-        let mut tree = PlaceTree::new();
+        let mut tree = PlaceTree::default();
         for (indicator, path) in ["arguments.path", "tools[*].name", "arguments", "name"].iter().enumerate() {
             tree.add_value(u32::try_from(indicator).unwrap(), &WildcardPath::parse(path).unwrap());
         }

@@ -2,10 +2,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use indexmap::IndexMap;
-use memchr::{memchr2, memmem};
-use serde_json::Value;
-
-use super::u32_of;
+use memchr::memchr2;
 
 /// What is to be asked when one of its texts is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,66 +46,26 @@ const ODD_LETTERS: [&[u8]; 2] = ["\u{212a}".as_bytes(), "\u{17f}".as_bytes()];
 /// Collects texts.
 #[derive(Debug, Default)]
 pub(super) struct PrefilterBuilder {
-    texts: IndexMap<Vec<u8>, Vec<TextUse>>,
-    clauses: Vec<Clause>,
+    texts: IndexMap<Vec<u8>, Vec<Asked>>,
 }
-
-/// Lists of texts: when one of each list is there, something is asked.
-#[derive(Clone, Copy, Debug)]
-struct Clause {
-    asked: Asked,
-    /// A bit for each list.
-    lists: u8,
-}
-
-/// What a text is for: a list of a clause.
-#[derive(Clone, Copy, Debug)]
-struct TextUse {
-    clause: u32,
-    list: u8,
-}
-
-/// How many lists of a clause are looked for.
-const MOST_LISTS: usize = 8;
 
 impl PrefilterBuilder {
     /// Asks only when one of these texts is there; `false` where they cannot be looked for in what was on the wire.
     pub(super) fn add(&mut self, asked: Asked, texts: &[Vec<u8>]) -> bool {
-        self.add_clauses(asked, &[vec![texts.to_vec()]])
-    }
-
-    /// Asks only when a text of every list of one of these clauses is there; `false` where they cannot be looked for in what was on the
-    /// wire.
-    pub(super) fn add_clauses(&mut self, asked: Asked, clauses: &[Vec<Vec<Vec<u8>>>]) -> bool {
-        let on_wire = |texts: &Vec<Vec<u8>>| -> Option<Vec<Vec<u8>>> {
-            texts.iter().map(|text| part_on_wire(text).map(<[u8]>::to_ascii_lowercase)).collect()
-        };
-        let clauses: Vec<Vec<_>> =
-            clauses.iter().map(|lists| lists.iter().filter_map(on_wire).take(MOST_LISTS).collect()).collect();
-        if clauses.iter().any(Vec::is_empty) {
-            return false;
-        }
-        for lists in clauses {
-            self.add_lists(asked, lists);
+        let on_wire: Option<Vec<_>> = texts.iter().map(|text| part_on_wire(text)).collect();
+        let Some(on_wire) = on_wire.filter(|texts| !texts.is_empty()) else { return false };
+        for text in on_wire {
+            self.add_text(asked, text.to_ascii_lowercase());
         }
         true
     }
 
-    fn add_lists(&mut self, asked: Asked, lists: Vec<Vec<Vec<u8>>>) {
-        let clause = u32_of(self.clauses.len());
-        let mut all = 0;
-        for (number, texts) in lists.into_iter().enumerate() {
-            let list = 1 << number;
-            all |= list;
-            for text in texts {
-                let uses = self.texts.entry(text).or_default();
-                // Two texts may have the same part on the wire.
-                if !uses.last().is_some_and(|last| last.clause == clause && last.list == list) {
-                    uses.push(TextUse { clause, list });
-                }
-            }
+    fn add_text(&mut self, asked: Asked, text: Vec<u8>) {
+        let all = self.texts.entry(text).or_default();
+        // Two texts may have the same part on the wire.
+        if all.last() != Some(&asked) {
+            all.push(asked);
         }
-        self.clauses.push(Clause { asked, lists: all });
     }
 
     /// Asks only when an object has a member of this name; `false` where the name cannot be looked for in what was on the wire.
@@ -117,30 +74,8 @@ impl PrefilterBuilder {
         if name.is_empty() || !name.bytes().all(is_same) {
             return false;
         }
-        self.add_lists(asked, vec![vec![format!("\"{name}\"").to_ascii_lowercase().into_bytes()]]);
+        self.add_text(asked, format!("\"{name}\"").to_ascii_lowercase().into_bytes());
         true
-    }
-
-    /// Those of some indicators alone.
-    pub(super) fn of_indicators(&self, is_wanted: impl Fn(u32) -> bool) -> Prefilter {
-        let mut numbers = vec![None; self.clauses.len()];
-        let mut own = Self::default();
-        for (number, clause) in numbers.iter_mut().zip(&self.clauses) {
-            if clause.asked.indicator().is_some_and(&is_wanted) {
-                *number = Some(u32_of(own.clauses.len()));
-                own.clauses.push(*clause);
-            }
-        }
-        for (text, uses) in &self.texts {
-            let uses = uses.iter().filter_map(|TextUse { clause, list }| {
-                Some(TextUse { clause: numbers[*clause as usize]?, list: *list })
-            });
-            let uses: Vec<_> = uses.collect();
-            if !uses.is_empty() {
-                own.texts.insert(text.clone(), uses);
-            }
-        }
-        own.build()
     }
 
     pub(super) fn build(self) -> Prefilter {
@@ -152,14 +87,9 @@ impl PrefilterBuilder {
             .match_kind(MatchKind::Standard)
             .kind(kind)
             .build(patterns);
-        let has_odd_letters =
-            |text: &Vec<u8>| ODD_LETTERS.iter().any(|odd| memmem::find(text, odd).is_some());
-        let has_odd_letters = self.texts.keys().any(has_odd_letters);
         Prefilter {
             automaton: automaton.ok(),
-            uses: self.texts.into_values().map(Vec::into_boxed_slice).collect(),
-            clauses: self.clauses,
-            has_odd_letters,
+            asked: self.texts.into_values().map(Vec::into_boxed_slice).collect(),
         }
     }
 }
@@ -181,10 +111,7 @@ pub(crate) struct Prefilter {
     /// `None` where it would be too large, and everything is asked always.
     automaton: Option<AhoCorasick>,
     /// For each text.
-    uses: Vec<Box<[TextUse]>>,
-    clauses: Vec<Clause>,
-    /// Whether one of the texts has a letter that is another when case does not count.
-    has_odd_letters: bool,
+    asked: Vec<Box<[Asked]>>,
 }
 
 /// What is to be asked about a message.
@@ -196,25 +123,14 @@ pub(crate) struct Hits {
     /// Which texts were found already.
     found: Vec<bool>,
     texts: Vec<usize>,
-    /// Of each clause, the lists of which a text was found.
-    lists: Vec<u8>,
-    touched: Vec<u32>,
 }
 
 impl Hits {
-    /// The indicators that are to be asked, some of them more than once.
-    pub(crate) fn indicators(&self) -> impl Iterator<Item = u32> {
-        self.asked.iter().filter_map(|asked| asked.indicator())
-    }
-
     pub(crate) fn clear(&mut self) {
         self.everything = false;
         self.asked.clear();
         for text in self.texts.drain(..) {
             self.found[text] = false;
-        }
-        for clause in self.touched.drain(..) {
-            self.lists[clause as usize] = 0;
         }
     }
 }
@@ -226,58 +142,16 @@ impl Prefilter {
             hits.everything = true;
             return;
         };
-        self.prepare(hits);
+        hits.found.resize(self.asked.len(), false);
         for found in automaton.find_overlapping_iter(json) {
             let Some(text) = found.pattern().as_usize().checked_sub(ODD_LETTERS.len()) else {
                 hits.everything = true;
                 return;
             };
-            self.hit(text, hits);
-        }
-    }
-
-    /// The same for a value that was read already, whatever letters it has.
-    pub(crate) fn look_value(&self, value: &Value, hits: &mut Hits) {
-        let json = value.to_string();
-        let Some(automaton) = self.automaton.as_ref().filter(|_| !hits.everything) else {
-            hits.everything = true;
-            return;
-        };
-        self.prepare(hits);
-        let mut is_odd = false;
-        for found in automaton.find_overlapping_iter(&json) {
-            match found.pattern().as_usize().checked_sub(ODD_LETTERS.len()) {
-                Some(text) => self.hit(text, hits),
-                None => is_odd = true,
+            if !std::mem::replace(&mut hits.found[text], true) {
+                hits.texts.push(text);
+                hits.asked.extend(&self.asked[text]);
             }
-        }
-        if is_odd {
-            hits.everything = self.has_odd_letters;
-            let json = json.replace('\u{212a}', "k").replace('\u{17f}', "s");
-            self.look(&json, hits);
-        }
-    }
-
-    fn prepare(&self, hits: &mut Hits) {
-        hits.found.resize(self.uses.len(), false);
-        hits.lists.resize(self.clauses.len(), 0);
-    }
-
-    fn hit(&self, text: usize, hits: &mut Hits) {
-        if std::mem::replace(&mut hits.found[text], true) {
-            return;
-        }
-        hits.texts.push(text);
-        for TextUse { clause, list } in &self.uses[text] {
-            let about = self.clauses[*clause as usize];
-            let lists = &mut hits.lists[*clause as usize];
-            if *lists == 0 {
-                hits.touched.push(*clause);
-            }
-            if *lists != about.lists && (*lists | list) == about.lists {
-                hits.asked.push(about.asked);
-            }
-            *lists |= list;
         }
     }
 }

@@ -4,14 +4,13 @@
 //! kind, and kept.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
-use std::sync::Arc;
 
-use serde_json::Value;
 use sortie_oatf::model::Mode;
 use sortie_trace::{Direction, Kind, Message, Sender, agent_answer};
 
+use super::Ruleset;
+use super::class::ClassRules;
 use super::lookup::{LookedFor, Lookup};
-use super::{Hits, Prefilter, Ruleset};
 use crate::dead_end::DeadEnd;
 use crate::reach::Station;
 use crate::selection::{is_selected, is_within_sight, looks_at_answers};
@@ -33,8 +32,8 @@ pub(crate) struct Route {
     pub(crate) sees_some: Vec<u32>,
     /// Whether something is looked for in their texts.
     pub(crate) has_texts: bool,
-    /// What looks for texts in them; `None` where what looks for all texts does.
-    pub(crate) prefilter: Option<Arc<Prefilter>>,
+    /// What looks for matches in them, and nothing else.
+    pub(crate) class: Option<ClassRules>,
     /// Of those, the ones that are asked when there is something at their place.
     pub(crate) places: Vec<u32>,
     /// Whether what indicators see of them depends on other messages.
@@ -150,22 +149,6 @@ impl Route {
         self.kind.is_that_of(message)
     }
 
-    /// Adds what the texts of a JSON text could concern.
-    pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
-        match &self.prefilter {
-            Some(prefilter) => prefilter.look(json, hits),
-            None => hits.everything = true,
-        }
-    }
-
-    /// The same for a value that was read already.
-    pub(crate) fn look_value(&self, value: &Value, hits: &mut Hits) {
-        match &self.prefilter {
-            Some(prefilter) => prefilter.look_value(value, hits),
-            None => hits.everything = true,
-        }
-    }
-
     /// Whether an indicator looks at them.
     pub(crate) fn selects(&self, indicator: u32) -> bool {
         self.is_selected[indicator as usize]
@@ -187,7 +170,7 @@ impl Route {
             dead_ends: Vec::new(),
             sees_some: Vec::new(),
             has_texts: false,
-            prefilter: lookup.and_then(|lookup| lookup.prefilter_of(rules, message)),
+            class: rules.classes.as_ref().map(|classes| classes.of(rules, message)),
             places: Vec::new(),
             is_client: Mode::of(&message.mode).is_client(),
             sources: numbers(&rules.flows, |flow| flow.may_bring_in(message)),

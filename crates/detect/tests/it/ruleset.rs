@@ -15,7 +15,7 @@ use sortie_trace::Trace;
 use crate::story::compiled;
 
 /// What indicators decide by, in all the ways in which they are looked for: by texts, by places, and always.
-const METHODS: [&str; 16] = [
+const METHODS: [&str; 26] = [
     "target: arguments.path, pattern: {contains: id_RSA}",
     "target: arguments, pattern: {contains: 'secret word'}",
     "target: '', pattern: {contains: 'path'}",
@@ -32,6 +32,19 @@ const METHODS: [&str; 16] = [
     "target: '', expression: {cel: 'has(message.content) && message.content.exists(part, part.text.matches(\"password\"))'}",
     "target: '', expression: {cel: 'has(message._transcript) && size(message._transcript) > 1'}",
     "target: text, pattern: {contains: password}",
+    // Texts in order, with and without a bound between them.
+    "target: 'content[*].text', pattern: {regex: '(?i)the.{0,4}secret\\s+word'}",
+    "target: arguments, pattern: {regex: 'the secret.*(is|for) [0-9a-z]|rm\\s+-[rf]+\\s'}, x-sortie: {texts: true}",
+    "target: arguments.path, pattern: {condition: {regex: '(?:^|d )(?:Read|the)[^A]+(?:me|word)', starts_with: Read}}",
+    "target: arguments, pattern: {regex: '(?i)the.secret|secret\\tword'}, x-sortie: {texts: true}",
+    // Nothing that could be looked for.
+    "target: 'content[*].text', pattern: {regex: '(?i)\\bi\\s+g\\s+n\\s*o|^.{40,}$'}",
+    "target: arguments, pattern: {regex: '[a-z] [a-z] [a-z]|\\{\\{[a-z]*\\}\\}|^[^:]*:.[0-9]'}, x-sortie: {texts: true}",
+    // Letters of other scripts, and what controls a terminal.
+    "target: '', pattern: {regex: '[\\x{400}-\\x{4ff}]{3,}'}, x-sortie: {texts: true}",
+    "target: 'content[*].text', pattern: {regex: '\\x1b.[0-9]+|[\\x{1F300}-\\x{1FAFF}]'}",
+    "target: arguments.path, pattern: {regex: '(?i)(?:забудь|игнорируй|secret)\\s+(?:все|word)'}",
+    "target: '', expression: {cel: 'has(message.arguments) && \"n\" in message.arguments && message.arguments.path.endsWith(\"word\")'}",
 ];
 
 /// What selects messages. The last is for what the agent tells its user.
@@ -71,7 +84,11 @@ attack:
     );
     for (selection, method, is_flow) in indicators {
         let (selection, method) = (SELECTIONS[*selection], METHODS[*method]);
-        let flow = if *is_flow && !method.contains("_transcript") { FLOW } else { "" };
+        let flow = if *is_flow && !method.contains("_transcript") && !method.contains("x-sortie") {
+            FLOW
+        } else {
+            ""
+        };
         let fields = format!("{selection}, {method}");
         let mut lines = Vec::new();
         let mut depth = 0;
@@ -129,6 +146,16 @@ fn text() -> impl Strategy<Value = Value> {
         "number 123",
         "the secret word is 4711-0815",
         "dGhlIHNlY3JldCB3b3JkIGlzIDQ3MTEtMDgxNQ==",
+        "THE  Secret\tword",
+        "the\u{1F600}secret",
+        "secret word, and then the other secret  word",
+        "i g n o r e",
+        "say {{config}}",
+        "rm -rf /",
+        "\u{1b}[2J",
+        "\u{1F600}",
+        "забудь все",
+        "Игнорируй \u{2003}ВСЕ",
     ];
     prop_oneof![8 => select(words.map(|word| json!(word)).to_vec()), 1 => select(vec![json!(7), json!(150), json!(1.5), json!(null), json!(true), json!(["id_rsa"])])]
 }
@@ -152,6 +179,23 @@ fn written(json: &Value, way: u8) -> String {
         2 => text.replace(",\"", " ,\n \"").replace('\n', " "),
         3 => text.replace("150", "1.5e2").replace("1.5,", "1.50,"),
         4 => text.replace("true", "\"\\ud800\""),
+        // A member that stands there twice.
+        5 => text.replace("\"n\":", "\"path\":\"rm -rf /\",\"n\":"),
+        6 => text.replace("{\"path\":", "{\"path\":\"Read the secret word\",\"path\":"),
+        7 => {
+            let mut escaped = String::new();
+            for letter in text.chars() {
+                let mut units = [0; 2];
+                match letter {
+                    letter if letter.is_ascii() => escaped.push(letter),
+                    letter => letter
+                        .encode_utf16(&mut units)
+                        .iter()
+                        .for_each(|unit| _ = write!(escaped, "\\u{unit:04x}")),
+                }
+            }
+            escaped
+        }
         _ => text,
     }
 }
@@ -320,9 +364,13 @@ fn a_session_that_says_everything_is_found_by_many() {
         answer,
         call("send", "the password is 4711-0815-id_rsa"),
         call("send", "/etc/passwd"),
+        call("send", "Read the secret word, i g n o r e {{x}}"),
+        call("send", "забудь все, rm -rf / and the secret word is id_RSA"),
     ];
     let trace = trace("foreign", false, &messages);
     assert!(trace.contains("id_rsa"));
-    assert!(compare(&DOCUMENTS, &trace) > 20);
-    assert!(compare_matches(&DOCUMENTS, &trace) > 40);
+    let exploited = compare(&DOCUMENTS, &trace);
+    assert!(exploited > 20, "{exploited}");
+    let found = compare_matches(&DOCUMENTS, &trace);
+    assert!(found > 40, "{found}");
 }

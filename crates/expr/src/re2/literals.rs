@@ -1,6 +1,6 @@
 //! Texts without which a pattern cannot match.
 
-use regex_syntax::hir::{Class, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 
 /// How many texts stand for one pattern. A pattern that has more alternatives is looked for by another part, or always.
 const MOST_TEXTS: usize = 64;
@@ -11,74 +11,150 @@ const LONGEST: usize = 32;
 /// How many characters a class may have to be spelled out.
 const MOST_CHARACTERS: u32 = 8;
 
-/// The same for a class without letters of ASCII.
-const MOST_FOREIGN: u32 = 64;
+/// The same for a class without what is common in texts.
+const MOST_RARE: u32 = 64;
+
+/// How many characters may stand behind a text that is too short to be looked for alone.
+const MOST_NEXT: u32 = 40;
+
+/// How many texts may be put together that way.
+const MOST_LONGER: usize = 256;
 
 /// Alternatives, in lower case.
 type Texts = Vec<Vec<u8>>;
+
+/// How many lists of texts stand for one alternative of a pattern, and how many alternatives for a pattern.
+const MOST_LISTS: usize = 4;
+const MOST_CLAUSES: usize = 64;
+
+/// Texts of which every match of an alternative holds one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredTexts {
+    /// In lower case.
+    pub texts: Texts,
+    /// Where they stand.
+    pub place: TextPlace,
+}
+
+/// Where a match has the text of a list, seen from the text of the list before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextPlace {
+    /// Anywhere.
+    Anywhere,
+    /// Where the match begins.
+    Start,
+    /// After it, in the same text, with at most so many bytes between the two; `None` for any number.
+    After(Option<usize>),
+}
 
 /// What is known of the texts that an expression matches.
 struct Known {
     /// All of them, where they are few.
     exact: Option<Texts>,
-    /// Each holds one of the first, and one of the second, and so on.
-    holds: Vec<Texts>,
+    /// Each holds a text of the first list, then one of the second, and so on.
+    chain: Vec<Link>,
+    /// How many bytes follow the last of them at most, or how many there are at all where there are no lists.
+    tail: Option<usize>,
+    /// What it begins with, where that is one of few characters.
+    first: Option<Texts>,
 }
 
-/// How many lists of texts stand for one alternative of a pattern, and how many alternatives for a pattern.
-const MOST_LISTS: usize = 6;
-const MOST_CLAUSES: usize = 64;
+/// A list of a chain.
+struct Link {
+    /// How many bytes lie before it at most: after the list before, or after the beginning.
+    gap: Option<usize>,
+    texts: Texts,
+}
+
+impl Link {
+    /// The most bytes of it and of what lies before it.
+    fn reach(&self) -> Option<usize> {
+        Some(self.gap? + longest(&self.texts))
+    }
+}
 
 /// Texts of which every match holds at least one, ASCII letters in lower case; `None` where there are none that are worth looking for.
 ///
 /// KELVIN SIGN and LATIN SMALL LETTER LONG S are letters of ASCII when case does not count. They are left out, since they would double
 /// the texts of every word with a `k` or an `s`: see [`super::Regex::required_texts`].
 pub(super) fn required_texts(hir: &Hir) -> Option<Texts> {
-    known(hir).into_best()
+    known(hir).into_best().map(|best| best.texts)
 }
 
 /// The same in more detail: a match holds a text of every list of one of these clauses.
-pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<Vec<Texts>>> {
+pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<Vec<RequiredTexts>>> {
     let mut clauses = Vec::new();
     add_clauses(hir, &mut clauses)?;
     (clauses.len() <= MOST_CLAUSES).then_some(clauses)
 }
 
 // The parser bounds how deep expressions nest.
-fn add_clauses(hir: &Hir, clauses: &mut Vec<Vec<Texts>>) -> Option<()> {
+fn add_clauses(hir: &Hir, clauses: &mut Vec<Vec<RequiredTexts>>) -> Option<()> {
     match hir.kind() {
         HirKind::Capture(capture) => add_clauses(&capture.sub, clauses),
         HirKind::Alternation(parts) => parts.iter().try_for_each(|part| add_clauses(part, clauses)),
         _ => {
-            let mut lists = known(hir).into_lists();
-            lists.retain(is_worth);
-            // Rare ones first.
-            lists.sort_by_key(|texts| std::cmp::Reverse(rarity(texts)));
-            lists.dedup();
-            lists.truncate(MOST_LISTS);
-            clauses.push(lists);
+            let mut chain = known(hir).into_chain();
+            while chain.len() > MOST_LISTS {
+                let most_common = (0..chain.len()).min_by_key(|at| rarity(&chain[*at].texts)).unwrap_or(0);
+                remove_link(&mut chain, most_common);
+            }
+            let lists = chain.into_iter().enumerate().map(|(at, Link { gap, texts })| {
+                let place = match at {
+                    0 if gap == Some(0) => TextPlace::Start,
+                    0 => TextPlace::Anywhere,
+                    _ => TextPlace::After(gap),
+                };
+                RequiredTexts { texts, place }
+            });
+            clauses.push(lists.collect());
             clauses.last().is_some_and(|lists| !lists.is_empty()).then_some(())
         }
     }
 }
 
+/// Leaves out a list: what it would be is part of the gap then.
+fn remove_link(chain: &mut Vec<Link>, at: usize) {
+    let removed = chain.remove(at);
+    if let Some(next) = chain.get_mut(at) {
+        next.gap = sum(next.gap, removed.reach());
+    }
+}
+
+fn sum(one: Option<usize>, other: Option<usize>) -> Option<usize> {
+    one?.checked_add(other?)
+}
+
+fn longest(texts: &Texts) -> usize {
+    texts.iter().map(Vec::len).max().unwrap_or(0)
+}
+
 impl Known {
-    fn nothing() -> Self {
-        Self { exact: None, holds: Vec::new() }
+    /// Nothing but how long it is.
+    fn nothing(hir: &Hir) -> Self {
+        Self { exact: None, chain: Vec::new(), tail: hir.properties().maximum_len(), first: None }
     }
 
     fn exactly(texts: Texts) -> Self {
-        Self { exact: Some(texts), holds: Vec::new() }
+        Self { exact: Some(texts), chain: Vec::new(), tail: Some(0), first: None }
     }
 
-    /// Lists of texts: a match holds one of each.
-    fn into_lists(self) -> Vec<Texts> {
-        self.exact.into_iter().chain(self.holds).collect()
+    /// Lists of texts that are worth looking for: a match holds one of each, in this order.
+    fn into_chain(self) -> Vec<Link> {
+        match self.exact.filter(is_worth) {
+            Some(texts) => vec![Link { gap: Some(0), texts }],
+            None => self.chain,
+        }
     }
 
-    /// The list that is the rarest.
-    fn into_best(self) -> Option<Texts> {
-        self.into_lists().into_iter().filter(is_worth).max_by_key(rarity)
+    /// The list that is the rarest; its gap is the most that lies before it.
+    fn into_best(self) -> Option<Link> {
+        let mut chain = self.into_chain();
+        let best = (0..chain.len()).max_by_key(|at| rarity(&chain[*at].texts))?;
+        for _ in 0..best {
+            remove_link(&mut chain, 0);
+        }
+        Some(chain.swap_remove(0))
     }
 }
 
@@ -87,32 +163,81 @@ fn known(hir: &Hir) -> Known {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Known::exactly(vec![Vec::new()]),
         HirKind::Literal(literal) => known_literal(&literal.0),
-        HirKind::Class(class) => characters(class).map_or_else(Known::nothing, Known::exactly),
+        HirKind::Class(class) => known_class(hir, class),
         HirKind::Capture(capture) => known(&capture.sub),
-        HirKind::Repetition(repetition) if repetition.min == 0 => Known::nothing(),
-        HirKind::Repetition(repetition) => Known { exact: None, holds: known(&repetition.sub).into_lists() },
+        HirKind::Repetition(repetition) if repetition.min == 0 => Known::nothing(hir),
+        // What is held by the first time.
+        HirKind::Repetition(repetition) => {
+            let once = known(&repetition.sub);
+            let first = once.first.clone().or_else(|| once.exact.clone());
+            Known { chain: once.into_chain(), first, ..Known::nothing(hir) }
+        }
         HirKind::Concat(parts) => joined(parts.iter().map(known)),
-        HirKind::Alternation(parts) => either(parts.iter().map(known)),
+        HirKind::Alternation(parts) => either(hir, parts.iter().map(known)),
     }
 }
 
 fn known_literal(literal: &[u8]) -> Known {
-    let text = literal.to_ascii_lowercase();
+    let mut text = literal.to_ascii_lowercase();
     if text.len() <= LONGEST {
         return Known::exactly(vec![text]);
     }
-    Known { exact: None, holds: vec![vec![text[..LONGEST].to_vec()]] }
+    let tail = Some(text.len() - LONGEST);
+    text.truncate(LONGEST);
+    Known { exact: None, chain: vec![Link { gap: Some(0), texts: vec![text] }], tail, first: None }
 }
 
-/// The characters of a small class, as texts.
-fn characters(class: &Class) -> Option<Texts> {
-    let Class::Unicode(class) = class else { return None };
+fn known_class(hir: &Hir, class: &Class) -> Known {
+    let Class::Unicode(class) = class else { return Known::nothing(hir) };
     let count: u32 = class.iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1).sum();
-    // Characters beyond ASCII are rare, however many of them there are.
-    let is_foreign = class.iter().all(|range| !range.start().is_ascii());
-    if count > if is_foreign { MOST_FOREIGN } else { MOST_CHARACTERS } {
-        return None;
+    // Characters beyond ASCII are rare, and so are those that control a terminal.
+    let is_rare = class.iter().all(|range| {
+        !range.start().is_ascii()
+            || (range.end() < ' ' && !('\t'..='\r').any(|c| range.start() <= c && c <= range.end()))
+    });
+    if count <= if is_rare { MOST_RARE } else { MOST_CHARACTERS } {
+        return Known::exactly(characters(class));
     }
+    if class.iter().all(|range| !range.start().is_ascii()) {
+        let chain = vec![Link { gap: Some(0), texts: first_bytes(class.iter()) }];
+        return Known { chain, tail: Some(3), ..Known::nothing(hir) };
+    }
+    Known { first: (count <= MOST_NEXT).then(|| beginnings(class)), ..Known::nothing(hir) }
+}
+
+/// What the characters of a class begin with: characters of ASCII, and the first bytes of others.
+fn beginnings(class: &ClassUnicode) -> Texts {
+    let ascii = class.iter().flat_map(|range| range.start()..=range.end()).filter(char::is_ascii);
+    let mut texts: Texts = ascii.map(|letter| vec![letter.to_ascii_lowercase() as u8]).collect();
+    let is_foreign = |range: &&ClassUnicodeRange| !range.end().is_ascii();
+    let foreign: Vec<_> = class.iter().filter(is_foreign).copied().collect();
+    let from = |range: &ClassUnicodeRange| ClassUnicodeRange::new(range.start().max('\u{80}'), range.end());
+    let foreign: Vec<_> = foreign.iter().map(from).collect();
+    texts.extend(first_bytes(foreign.iter()));
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+/// The first bytes of characters beyond ASCII.
+fn first_bytes<'r>(ranges: impl Iterator<Item = &'r ClassUnicodeRange>) -> Texts {
+    let mut texts: Texts = Vec::new();
+    for range in ranges {
+        let bytes = |letter: char| letter.to_string().into_bytes();
+        let (first, last) = (bytes(range.start()), bytes(range.end()));
+        if first[..2] == last[..2] && first.len() == last.len() {
+            texts.push(first[..2].to_vec());
+        } else {
+            texts.extend((first[0]..=last[0]).map(|byte| vec![byte]));
+        }
+    }
+    texts.sort_unstable();
+    texts.dedup();
+    texts
+}
+
+/// The characters of a class, as texts.
+fn characters(class: &ClassUnicode) -> Texts {
     let all: Vec<char> = class.iter().flat_map(|range| range.start()..=range.end()).collect();
     let stands_for_ascii = |letter: char| {
         matches!(letter, '\u{212a}' if all.contains(&'k'))
@@ -125,38 +250,60 @@ fn characters(class: &Class) -> Option<Texts> {
             texts.push(text);
         }
     }
-    Some(texts)
+    texts
 }
 
 /// One after the other.
 fn joined(parts: impl Iterator<Item = Known>) -> Known {
     let mut is_whole = true;
     let mut run: Texts = vec![Vec::new()];
-    let mut lists = Vec::new();
+    let mut joined = Joined { chain: Vec::new(), gap: Some(0) };
     for part in parts {
-        let longer = part.exact.as_ref().and_then(|next| product(&run, next));
-        if let Some(longer) = longer {
+        if let Some(longer) = part.exact.as_ref().and_then(|next| product(&run, next)) {
             run = longer;
             continue;
         }
         is_whole = false;
-        lists.push(std::mem::replace(&mut run, vec![Vec::new()]));
-        match part.exact {
-            Some(exact) => run = exact,
-            None => lists.extend(part.holds),
+        let run_before = std::mem::replace(&mut run, vec![Vec::new()]);
+        // A word of two letters is everywhere, and with what follows it is not.
+        let next = part.first.as_ref().filter(|_| part.chain.is_empty() && !is_worth(&run_before));
+        let longer = next.and_then(|next| longer_texts(&run_before, next));
+        joined.add(longer.unwrap_or(run_before));
+        if let Some(exact) = part.exact {
+            run = exact;
+            continue;
         }
+        for Link { gap, texts } in part.chain {
+            joined.gap = sum(joined.gap, gap);
+            joined.add(texts);
+        }
+        joined.gap = sum(joined.gap, part.tail);
     }
     if is_whole {
         return Known::exactly(run);
     }
-    lists.push(run);
-    lists.retain(is_worth);
-    Known { exact: None, holds: lists }
+    joined.add(run);
+    Known { exact: None, chain: joined.chain, tail: joined.gap, first: None }
+}
+
+/// A chain, and how much follows it.
+struct Joined {
+    chain: Vec<Link>,
+    gap: Option<usize>,
+}
+
+impl Joined {
+    fn add(&mut self, texts: Texts) {
+        if is_worth(&texts) {
+            self.chain.push(Link { gap: self.gap.replace(0), texts });
+        } else {
+            self.gap = sum(self.gap, Some(longest(&texts)));
+        }
+    }
 }
 
 /// Every text followed by every other, where that is not too much.
 fn product(run: &Texts, next: &Texts) -> Option<Texts> {
-    let longest = |texts: &Texts| texts.iter().map(Vec::len).max().unwrap_or(0);
     if run.len() * next.len() > MOST_TEXTS || longest(run) + longest(next) > LONGEST {
         return None;
     }
@@ -164,24 +311,68 @@ fn product(run: &Texts, next: &Texts) -> Option<Texts> {
     Some(all.collect())
 }
 
-/// One of several.
-fn either(parts: impl Iterator<Item = Known>) -> Known {
-    let (mut exact, mut holds) = (Some(Vec::new()), Some(Vec::new()));
-    for part in parts {
-        let add = |to: Option<Texts>, texts: Option<&Texts>| {
-            let (mut to, texts) = (to?, texts?);
-            to.extend(texts.iter().cloned());
-            (to.len() <= MOST_TEXTS).then_some(to)
-        };
-        exact = add(exact, part.exact.as_ref());
-        holds = add(holds, part.into_best().as_ref());
+/// The same, but texts that can be looked for alone are left as they are; `None` where that is not enough.
+fn longer_texts(run: &Texts, next: &Texts) -> Option<Texts> {
+    let mut texts = Vec::new();
+    for text in run {
+        if is_worth_alone(text) {
+            texts.push(text.clone());
+        } else {
+            texts.extend(next.iter().map(|next| [text.as_slice(), next].concat()));
+        }
+        if texts.len() > MOST_LONGER {
+            return None;
+        }
     }
-    Known { exact, holds: holds.into_iter().collect() }
+    Some(texts).filter(is_worth)
 }
 
-/// Whether texts are worth looking for. Those of a byte or two are everywhere.
+/// Fewer texts that are beginnings of these; `None` where there are still too many.
+fn beginnings_of(mut texts: Texts) -> Option<Texts> {
+    for most in [LONGEST, 12, 8, 6, 5, 4, 3] {
+        for text in &mut texts {
+            text.truncate(most);
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        if texts.len() <= MOST_TEXTS {
+            return Some(texts);
+        }
+    }
+    None
+}
+
+/// One of several.
+fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
+    let (mut exact, mut best) = (Some(Vec::new()), Some(Link { gap: Some(0), texts: Vec::new() }));
+    let add = |to: Option<Texts>, texts: Option<&Texts>| {
+        let (mut to, texts) = (to?, texts?);
+        to.extend(texts.iter().cloned());
+        (to.len() <= MOST_TEXTS).then_some(to)
+    };
+    for part in parts {
+        exact = add(exact, part.exact.as_ref());
+        let of_part = part.into_best();
+        best = best.zip(of_part).and_then(|(best, of_part)| {
+            let gap = best.gap.zip(of_part.gap).map(|(one, other)| one.max(other));
+            let texts = beginnings_of([best.texts, of_part.texts].concat())?;
+            Some(Link { gap, texts })
+        });
+    }
+    Known { exact, chain: best.into_iter().collect(), ..Known::nothing(hir) }
+}
+
+/// Whether texts are worth looking for. Those of a byte or two are everywhere, unless they are of rare characters.
 fn is_worth(texts: &Texts) -> bool {
-    !texts.is_empty() && texts.iter().all(|text| text.len() > 2 || !text.is_ascii())
+    !texts.is_empty() && texts.iter().all(|text| is_worth_alone(text))
+}
+
+fn is_worth_alone(text: &[u8]) -> bool {
+    let is_rare = |byte: &u8| !byte.is_ascii() || (*byte < b' ' && !(b'\t'..=b'\r').contains(byte));
+    let is_sign = |byte: &u8| b"\\%$`^~{}<>|&;*+=!#@".contains(byte);
+    let is_pair_with_sign =
+        text.len() == 2 && text.iter().any(is_sign) && !text.iter().any(u8::is_ascii_whitespace);
+    text.len() > 2 || is_pair_with_sign || text.iter().any(is_rare)
 }
 
 /// The longer the shortest text, the rarer.
@@ -191,6 +382,7 @@ fn rarity(texts: &Texts) -> (usize, std::cmp::Reverse<usize>) {
 
 #[cfg(test)]
 mod tests {
+    use super::{RequiredTexts, TextPlace};
     use crate::re2::Regex;
 
     fn texts(pattern: &str) -> Option<Vec<String>> {
@@ -219,15 +411,25 @@ mod tests {
         let clauses = |pattern: &str| {
             let clauses = Regex::new(pattern).unwrap().required_clauses()?;
             let text = |text: Vec<u8>| String::from_utf8(text).unwrap();
-            let list = |texts: Vec<Vec<u8>>| texts.into_iter().map(text).collect::<Vec<_>>().join("|");
-            let clause =
-                |lists: Vec<Vec<Vec<u8>>>| lists.into_iter().map(list).collect::<Vec<_>>().join(" & ");
+            let list = |list: RequiredTexts| {
+                let texts = list.texts.into_iter().map(text).collect::<Vec<_>>().join("|");
+                match list.place {
+                    TextPlace::Start => texts,
+                    TextPlace::Anywhere => format!("* {texts}"),
+                    TextPlace::After(Some(most)) => format!(" {most} {texts}"),
+                    TextPlace::After(None) => format!(" * {texts}"),
+                }
+            };
+            let clause = |lists: Vec<RequiredTexts>| lists.into_iter().map(list).collect::<String>();
             Some(clauses.into_iter().map(clause).collect::<Vec<_>>().join(" or "))
         };
         for (pattern, expected) in [
-            (r"(?i)(ignore|forget)\s+(all\s+)?(rules|orders)", Some("ignore|forget & rules|orders")),
-            (r"curl.*\|\s*bash|(wget).{0,9}sudo", Some("curl & bash or wget & sudo")),
-            (r"(?:abc.*def)+", Some("abc & def")),
+            (r"(?i)(ignore|forget)\s+(all\s+)?(rules|orders)", Some("ignore|forget * rules|orders")),
+            (r"curl.{2,5}\|\s?bash|(wget).{0,9}sudo", Some("curl 22 bash or wget 36 sudo")),
+            (r"(?:abc.*def)+", Some("abc * def")),
+            (r"(?:abc|[0-9]def.)[0-9]?x(ghi)", Some("* abc|def 9 xghi")),
+            (r"abc(?:de|[0-9]fgh)i[0-9]klm", Some("abc 6 klm")),
+            (r"one.two.three.four.fiver", Some("* two 4 three 4 four 4 fiver")),
             (r"abc|[0-9]+", None),
         ] {
             assert_eq!(clauses(pattern).as_deref(), expected, "{pattern}");

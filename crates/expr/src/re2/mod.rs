@@ -30,12 +30,15 @@ mod node;
 mod parser;
 mod regex;
 mod repeat;
+mod set;
 mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
 pub use self::highlight::{RegexToken, highlight};
+pub use self::literals::{RequiredTexts, TextPlace};
 pub(crate) use self::regex::SMALL_SIZE;
 pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, may_match_empty, size};
+pub use self::set::RegexSet;
 
 /// A pattern that matches a text as it is, and nothing else.
 ///

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use regex_automata::Input;
 use regex_automata::meta;
-use regex_syntax::hir::Hir;
+use regex_automata::{Anchored, Input};
+use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 
 use super::error::{Re2Error, Re2ErrorKind};
-use super::literals;
+use super::literals::{self, RequiredTexts};
 use super::node::too_large;
 use super::parser::{self, Parsed};
 
@@ -88,6 +88,12 @@ impl Regex {
         self.compiled.engine.is_match(text)
     }
 
+    /// Whether a match begins at byte `at`. What stands before it still counts for `^` and `\b`.
+    pub fn is_match_at(&self, text: &str, at: usize) -> bool {
+        at <= text.len()
+            && self.compiled.engine.is_match(Input::new(text).range(at..).anchored(Anchored::Yes))
+    }
+
     /// The bytes of the first match: the leftmost, and of those the one the pattern prefers.
     ///
     /// As in RE2, an empty match of `\B` may lie inside a character; every other match begins and ends
@@ -153,17 +159,25 @@ impl Regex {
         literals::required_texts(self.hir())
     }
 
-    /// The same in more detail: every match holds a text of every list of one of these clauses.
+    /// The same in more detail: every match holds a text of every list of one of these clauses, each where its
+    /// [place](RequiredTexts::place) says.
     ///
     /// ```
-    /// use sortie_expr::re2::Regex;
+    /// use sortie_expr::re2::{Regex, TextPlace};
     ///
-    /// let clauses = Regex::new("curl.*bash|wget")?.required_clauses().unwrap();
-    /// assert_eq!(clauses, [vec![vec![b"curl".to_vec()], vec![b"bash".to_vec()]], vec![vec![b"wget".to_vec()]]]);
+    /// let clauses = Regex::new("curl [a-z]{0,9}bash|wget")?.required_clauses().unwrap();
+    /// assert_eq!(clauses[0][1].texts, [b"bash"]);
+    /// assert_eq!(clauses[0][1].place, TextPlace::After(Some(9)));
+    /// assert_eq!(clauses[1][0].texts, [b"wget"]);
     /// # Ok::<(), sortie_expr::re2::Re2Error>(())
     /// ```
-    pub fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+    pub fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
         literals::required_clauses(self.hir())
+    }
+
+    /// Whether a search takes few states whatever the text: nothing that matches letters is counted beyond a few.
+    pub fn is_steady(&self) -> bool {
+        is_steady(self.hir())
     }
 
     /// The syntax tree, for finding literals that every match holds.
@@ -177,6 +191,28 @@ impl Regex {
 impl fmt::Debug for Regex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Regex").field(&self.as_str()).finish()
+    }
+}
+
+/// How often letters may be counted.
+const STEADY: u32 = 8;
+
+// The parser bounds how deep expressions nest.
+fn is_steady(hir: &Hir) -> bool {
+    let has_letter =
+        |class: &ClassUnicode| class.iter().any(|range| range.start() <= 'z' && 'a' <= range.end());
+    match hir.kind() {
+        HirKind::Repetition(repetition) => {
+            let is_counted = repetition.min > STEADY || repetition.max.is_some_and(|max| max > STEADY);
+            let is_of_letters = match repetition.sub.kind() {
+                HirKind::Class(Class::Unicode(class)) => has_letter(class),
+                _ => true,
+            };
+            !(is_counted && is_of_letters) && is_steady(&repetition.sub)
+        }
+        HirKind::Capture(capture) => is_steady(&capture.sub),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => parts.iter().all(is_steady),
+        _ => true,
     }
 }
 

@@ -4,3 +4,4 @@ mod cel_corpus;
 mod cel_limits;
 mod cel_programs;
 mod re2_oracle;
+mod required_texts;

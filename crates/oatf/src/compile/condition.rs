@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use serde_json::{Number, Value};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
-use sortie_expr::re2::Regex;
+use sortie_expr::re2::{Regex, RequiredTexts, TextPlace};
 
 use super::error::CompileError;
 use crate::model::{Condition, MatchCondition, MatchPredicate, predicate_from_value};
@@ -114,7 +114,7 @@ impl CompiledCondition {
     }
 
     /// The same in more detail: where the condition holds, the text of the value has a text of every list of one of these clauses.
-    pub(super) fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+    pub(super) fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
         let clauses = self.operators.iter().filter_map(Operator::required_clauses);
         clauses.reduce(|one, other| {
             // All operators hold, so each clause of one goes with each of the other.
@@ -158,6 +158,19 @@ impl CompiledCondition {
         self.operators.iter().all(|operator| operator.holds(value, &text))
     }
 
+    /// The same for a text.
+    pub(super) fn matches_text(&self, text: &str) -> bool {
+        self.exists != Some(false) && self.operators.iter().all(|operator| operator.holds_for_text(text))
+    }
+
+    /// The regular expression, where there is nothing else.
+    pub(super) fn only_regex(&self) -> Option<&Regex> {
+        match &*self.operators {
+            [Operator::Regex(regex)] if self.exists != Some(false) => Some(regex),
+            _ => None,
+        }
+    }
+
     /// Like [`Self::matches`], and says what was found: the place is that of the last operator that singles
     /// one out.
     pub(super) fn find<'v>(&self, value: &'v Value) -> Option<Found<'v>> {
@@ -176,6 +189,11 @@ impl CompiledCondition {
         let text = text.into_inner().unwrap_or_else(|| json::as_text(value));
         Some(Found { text, range })
     }
+}
+
+/// One clause of one list.
+fn anywhere(texts: Vec<Vec<u8>>) -> Vec<Vec<RequiredTexts>> {
+    vec![vec![RequiredTexts { texts, place: TextPlace::Anywhere }]]
 }
 
 /// An empty match of `\B` may lie inside a character (see [`Regex::find`]); evidence points before it, so that
@@ -220,10 +238,10 @@ impl Operator {
         }
     }
 
-    fn required_clauses(&self) -> Option<Vec<Vec<Vec<Vec<u8>>>>> {
+    fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
         match self {
             Self::Regex(regex) => regex.required_clauses(),
-            other => other.required_texts().map(|texts| vec![vec![texts]]),
+            other => other.required_texts().map(anywhere),
         }
     }
 
@@ -252,6 +270,18 @@ impl Operator {
                 let order = value.as_number().and_then(|number| json::compare_numbers(number, bound));
                 whole(order.is_some_and(holds))
             }
+        }
+    }
+
+    fn holds_for_text(&self, text: &str) -> bool {
+        match self {
+            Self::Equals(expected) => expected.as_str() == Some(text),
+            Self::AnyOf(expected) => expected.iter().any(|expected| expected.as_str() == Some(text)),
+            Self::Contains(finder) => finder.find(text.as_bytes()).is_some(),
+            Self::StartsWith(prefix) => text.starts_with(&**prefix),
+            Self::EndsWith(suffix) => text.ends_with(&**suffix),
+            Self::Regex(regex) => regex.is_match(text),
+            Self::Compare(..) => false,
         }
     }
 

@@ -8,11 +8,12 @@ use serde_json::Value;
 use sortie_expr::cel::{ExpressionPart, PartKind, Program};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
+use sortie_expr::re2::Regex;
 
 use super::condition::{CompiledCondition, CompiledRegexes, Found};
 use super::error::CompileError;
 use super::evidence::MatchEvidence;
-use super::requirement::{MatchRequirement, RequiredPlace, Requirement};
+use super::requirement::{RequiredPlace, Requirement, TextPattern};
 use crate::error::{EvaluationError, EvaluationErrorKind};
 use crate::extension::flow::Flow;
 use crate::extension::texts::reads_texts;
@@ -203,20 +204,35 @@ impl CompiledIndicator {
         }
     }
 
-    /// What a message must have for the indicator to match it, whatever it fails on: for whoever counts no failures.
-    pub fn match_requirement(&self) -> MatchRequirement {
-        let Requirement { texts, place } = self.requirement();
-        let clauses = match &self.method {
-            _ if self.reads_transcript => None,
-            Method::Pattern(pattern) if pattern.condition.presence_only().is_none() => {
-                pattern.condition.required_clauses()
-            }
-            Method::Expression(expression) => {
-                expression.program.required_texts().map(|texts| vec![vec![texts]])
+    /// Its pattern, where it has one that looks at texts.
+    pub fn text_pattern(&self) -> Option<TextPattern<'_>> {
+        match &self.method {
+            Method::Pattern(CompiledPattern { target, condition, texts })
+                if !self.reads_transcript && condition.presence_only().is_none() =>
+            {
+                Some(TextPattern { target, below: *texts, clauses: condition.required_clauses() })
             }
             _ => None,
-        };
-        MatchRequirement { clauses: clauses.or_else(|| Some(vec![vec![texts?]])), place }
+        }
+    }
+
+    /// Whether the [pattern](Self::text_pattern) matches a text where it looks. `false` where there is no pattern.
+    pub fn matches_text(&self, text: &str) -> bool {
+        if let Method::Pattern(pattern) = &self.method { pattern.condition.matches_text(text) } else { false }
+    }
+
+    /// The regular expression that decides, where that is all there is.
+    pub fn only_regex(&self) -> Option<&Regex> {
+        if let Method::Pattern(pattern) = &self.method { pattern.condition.only_regex() } else { None }
+    }
+
+    /// Texts of which a message that its expression is true for has at least one, in one text or the name of a member, with letters as in
+    /// [`Requirement::texts`]. `None` where there is no expression, or nothing that could be looked for.
+    pub fn expression_texts(&self) -> Option<Vec<Vec<u8>>> {
+        match &self.method {
+            Method::Expression(expression) if !self.reads_transcript => expression.program.required_texts(),
+            _ => None,
+        }
     }
 
     fn is_about(&self, message: &Value) -> bool {

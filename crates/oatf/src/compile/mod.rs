@@ -19,4 +19,4 @@ pub use evidence::{FlowOrigin, MAX_EXCERPT_CHARS, MatchEvidence};
 pub(crate) use indicator::{CompiledExpression, CompiledPattern, NO_CEL};
 pub use indicator::{CompiledFlow, CompiledIndicator, Evaluators, IndicatorOutcome};
 pub use phase::{CompiledExtractor, CompiledResponses, CompiledTrigger};
-pub use requirement::{MatchRequirement, RequiredPlace, Requirement};
+pub use requirement::{RequiredPlace, Requirement, TextPattern};

@@ -1,6 +1,7 @@
 //! What a message must have before an indicator need be asked about it.
 
 use sortie_expr::path::WildcardPath;
+use sortie_expr::re2::RequiredTexts;
 
 /// What a message must have for an indicator to match it, or to fail on it. On any other the indicator does not match, and need not
 /// be evaluated.
@@ -32,13 +33,15 @@ pub struct Requirement {
     pub place: RequiredPlace,
 }
 
-/// What a message must have for an indicator to match it, whatever it fails on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MatchRequirement {
-    /// A text of every list of one of these clauses, under the terms of [`Requirement::texts`].
-    pub clauses: Option<Vec<Vec<Vec<Vec<u8>>>>>,
-    /// Where something must be.
-    pub place: RequiredPlace,
+/// A pattern, for whoever looks for many of them in the same texts.
+#[derive(Debug)]
+pub struct TextPattern<'i> {
+    /// Where it looks.
+    pub target: &'i WildcardPath,
+    /// Whether it looks at each text below that too.
+    pub below: bool,
+    /// A text that it matches has a text of every list of one of these clauses, each at its place. Letters are as in [`Requirement::texts`].
+    pub clauses: Option<Vec<Vec<RequiredTexts>>>,
 }
 
 /// A place in a message at which something must be.

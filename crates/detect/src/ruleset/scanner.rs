@@ -1,0 +1,248 @@
+//! Looks for thousands of texts at once, whatever the case of their letters.
+//!
+//! Of each text, four bytes that are rare are kept in a table of bits, which fits the cache of a core. Most places of a message are passed over
+//! by one look at the table; where it says that something may be there, the text is compared. An automaton for so many texts does not fit the
+//! cache, and has to be told apart from the many words that begin like one of them. `cargo xtask bench scan` guards it.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use super::u32_of;
+
+/// Finds texts.
+#[derive(Debug)]
+pub(super) struct TextScanner {
+    texts: Vec<Box<[u8]>>,
+    /// Texts of at least four bytes, by four of them.
+    fours: WindowTable<12>,
+    /// Texts of three and of two bytes.
+    threes: WindowTable<8>,
+    twos: WindowTable<10>,
+    /// Texts with bytes that few messages have, and those that are too short for the tables.
+    rare: Option<RareTexts>,
+}
+
+#[derive(Debug)]
+struct RareTexts {
+    automaton: AhoCorasick,
+    numbers: Vec<u32>,
+    /// Whether all of them have such a byte.
+    need_rare_byte: bool,
+}
+
+/// Whether a byte is of a character that few texts have.
+fn is_rare(byte: u8) -> bool {
+    !byte.is_ascii() || (byte < b' ' && !(b'\t'..=b'\r').contains(&byte))
+}
+
+impl TextScanner {
+    /// Texts in lower case. They are told by their position.
+    pub(super) fn new(texts: Vec<Box<[u8]>>) -> Self {
+        let (mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rare, mut numbers, mut need_rare_byte) = (Vec::new(), Vec::new(), true);
+        for (number, text) in (0..).zip(&texts) {
+            let has_rare = text.iter().copied().any(is_rare);
+            match &**text {
+                _ if has_rare || text.len() < 2 => {
+                    rare.push(text.clone());
+                    numbers.push(number);
+                    need_rare_byte &= has_rare;
+                }
+                [first, second] => {
+                    let place = TextPlace { text: number, offset: 0 };
+                    twos.push((u32::from_le_bytes([*first, *second, 0, 0]), place));
+                }
+                [first, second, third] => {
+                    let place = TextPlace { text: number, offset: 0 };
+                    threes.push((u32::from_le_bytes([*first, *second, *third, 0]), place));
+                }
+                text => {
+                    let offset = rarest_window(text);
+                    let window = [text[offset], text[offset + 1], text[offset + 2], text[offset + 3]];
+                    let place = TextPlace { text: number, offset: u32_of(offset) };
+                    fours.push((u32::from_le_bytes(window), place));
+                }
+            }
+        }
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&rare).ok();
+        let rare = automaton.filter(|_| !rare.is_empty());
+        Self {
+            fours: WindowTable::new(fours),
+            threes: WindowTable::new(threes),
+            twos: WindowTable::new(twos),
+            rare: rare.map(|automaton| RareTexts { automaton, numbers, need_rare_byte }),
+            texts,
+        }
+    }
+
+    /// Calls `found` with every place of every text: its number, and where it begins. `lower` is in lower case, and gets some bytes more while it is
+    /// looked at. Places of one text are in order.
+    pub(super) fn scan(&self, lower: &mut Vec<u8>, mut found: impl FnMut(u32, usize)) {
+        let length = lower.len();
+        // The last bytes begin a window too.
+        lower.extend([0; 3]);
+        for (at, window) in lower.array_windows::<4>().enumerate() {
+            let window = u32::from_le_bytes(*window);
+            let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
+            if self.fours.may_have(window) | self.threes.may_have(three) | self.twos.may_have(two) {
+                for places in [self.fours.places(window), self.threes.places(three), self.twos.places(two)] {
+                    self.compare(places, lower, at, &mut found);
+                }
+            }
+        }
+        lower.truncate(length);
+        if let Some(rare) = &self.rare
+            && (!rare.need_rare_byte || lower.iter().copied().any(is_rare))
+        {
+            for place in rare.automaton.find_overlapping_iter(&*lower) {
+                found(rare.numbers[place.pattern().as_usize()], place.start());
+            }
+        }
+    }
+
+    #[inline]
+    fn compare(&self, places: &[TextPlace], lower: &[u8], at: usize, found: &mut impl FnMut(u32, usize)) {
+        for TextPlace { text, offset } in places {
+            let bytes = &*self.texts[*text as usize];
+            if let Some(start) = at.checked_sub(*offset as usize)
+                && let Some(there) = lower.get(start..start + bytes.len())
+                // The last byte says most of what the window does not.
+                && there.last() == bytes.last()
+                && there == bytes
+            {
+                found(*text, start);
+            }
+        }
+    }
+
+    /// About how often one of these texts is there.
+    pub(super) fn frequency(&self, texts: &[u32]) -> f64 {
+        let of_byte = |byte: &u8| f64::from(common(*byte)) - 13.0;
+        let of_text = |text: &u32| self.texts[*text as usize].iter().map(of_byte).sum::<f64>().exp2();
+        texts.iter().map(of_text).sum()
+    }
+
+    /// How long a text is.
+    pub(super) fn length(&self, text: u32) -> usize {
+        self.texts[text as usize].len()
+    }
+
+    /// How many texts there are.
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+}
+
+/// Where the four bytes begin that are the least common together.
+fn rarest_window(text: &[u8]) -> usize {
+    let commonness = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
+    let windows = text.windows(4).enumerate();
+    windows.min_by_key(|(_, window)| commonness(window)).map_or(0, |(at, _)| at)
+}
+
+/// How common a byte is in texts, roughly.
+fn common(byte: u8) -> u32 {
+    match byte {
+        b' ' => 11,
+        b'e' | b't' => 10,
+        b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 9,
+        b'h' | b'l' | b'd' | b'c' => 8,
+        b'u' | b'm' | b'p' | b'f' | b'g' => 7,
+        b'w' | b'y' | b'b' | b'v' => 5,
+        b'k' | b'0'..=b'9' | b'.' | b',' | b'"' | b'-' | b'_' | b'/' => 4,
+        b'x' => 2,
+        _ => 1,
+    }
+}
+
+/// A text, and which of its bytes is the first of a window.
+#[derive(Clone, Copy, Debug)]
+struct TextPlace {
+    text: u32,
+    offset: u32,
+}
+
+/// Texts by a few of their bytes. The table of bits has 2^`WORDS` words.
+#[derive(Debug)]
+struct WindowTable<const WORDS: u32> {
+    bits: Vec<u64>,
+    /// Windows, sought from the place that their bytes say: 1 + the position of their texts.
+    slots: Vec<(u32, u32)>,
+    places: Vec<Box<[TextPlace]>>,
+}
+
+impl<const WORDS: u32> WindowTable<WORDS> {
+    fn new(mut windows: Vec<(u32, TextPlace)>) -> Self {
+        windows.sort_by_key(|(window, place)| (*window, place.text));
+        let mut bits = vec![0; 1 << WORDS];
+        let mut slots = vec![(0, 0); (windows.len() * 2).next_power_of_two().max(2)];
+        let mut places = Vec::new();
+        for same in windows.chunk_by(|one, other| one.0 == other.0) {
+            let window = same[0].0;
+            let (word, bit) = Self::bit(window);
+            bits[word] |= 1 << bit;
+            places.push(same.iter().map(|(_, place)| *place).collect());
+            let mut slot = Self::slot(window, slots.len());
+            while slots[slot].1 != 0 {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = (window, u32_of(places.len()));
+        }
+        Self { bits, slots, places }
+    }
+
+    /// Its bit: the word and the position in it.
+    #[inline]
+    fn bit(window: u32) -> (usize, u32) {
+        let mixed = window.wrapping_mul(0x9e37_79b1) >> (26 - WORDS);
+        ((mixed >> 6) as usize, mixed & 63)
+    }
+
+    fn slot(window: u32, slots: usize) -> usize {
+        (window.wrapping_mul(0x85eb_ca6b) >> 7) as usize % slots
+    }
+
+    #[inline]
+    fn may_have(&self, window: u32) -> bool {
+        let (word, bit) = Self::bit(window);
+        self.bits.get(word).is_some_and(|word| word >> bit & 1 == 1)
+    }
+
+    fn places(&self, window: u32) -> &[TextPlace] {
+        let mut slot = Self::slot(window, self.slots.len());
+        loop {
+            match self.slots[slot] {
+                (_, 0) => return &[],
+                (known, places) if known == window => return &self.places[places as usize - 1],
+                _ => slot = (slot + 1) % self.slots.len(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// As looking for one text after the other finds them.
+        #[test]
+        fn every_place_of_every_text_is_found(
+            texts in prop::collection::btree_set("[ab\u{e9}\u{1b}]{1,6}", 1..40),
+            text in "[ab\u{e9}\u{1b}]{0,60}",
+        ) {
+            let texts: Vec<String> = texts.into_iter().collect();
+            let scanner = TextScanner::new(texts.iter().map(|text| text.as_bytes().into()).collect());
+            let mut found = Vec::new();
+            scanner.scan(&mut text.clone().into_bytes(), |text, at| found.push((text as usize, at)));
+            found.sort_unstable();
+            let mut expected = Vec::new();
+            for (number, wanted) in texts.iter().enumerate() {
+                let places = (0..=text.len()).filter(|at| text.as_bytes()[*at..].starts_with(wanted.as_bytes()));
+                expected.extend(places.map(|at| (number, at)));
+            }
+            prop_assert_eq!(found, expected);
+        }
+    }
+}

@@ -1,0 +1,540 @@
+//! Which indicators the texts of a message could concern, for whoever wants every match.
+//!
+//! Each text of a message is looked at once, for all indicators that look where it stands. An indicator is asked about the message when its
+//! pattern matches such a text: until then nothing of the message is copied.
+
+use indexmap::IndexSet;
+use serde_json::Value;
+use sortie_expr::re2::{Regex, RegexSet, RequiredTexts, TextPlace};
+use sortie_oatf::CompiledIndicator;
+use sortie_oatf::compile::{RequiredPlace, TextPattern};
+
+use super::places::PlaceTree;
+use super::scanner::TextScanner;
+use super::{Route, Ruleset, u32_of};
+
+/// Patterns that are searched for at once.
+const SET_PATTERNS: usize = 24;
+/// Larger patterns are searched for one by one.
+const SET_SIZE: usize = 4000;
+/// At so many places it is asked whether a match begins there. Where there are more, the whole text is searched.
+const MOST_STARTS: usize = 8;
+/// So many places of texts are kept for one text. Where there are more, their order says nothing.
+const MOST_PLACES: usize = 1 << 16;
+
+/// Indicators that look at messages of one class, by what they look for.
+#[derive(Debug)]
+pub(crate) struct TextRules {
+    /// Indicators that are asked whatever a message says.
+    pub(super) always: Vec<u32>,
+    pub(super) tree: PlaceTree,
+    /// The patterns that look at a place, by its node.
+    groups: Vec<Option<Box<TextGroup>>>,
+    scanner: TextScanner,
+    clauses: Vec<TextClause>,
+    /// For each text, the clauses that are asked when it is there.
+    uses: Vec<Box<[u32]>>,
+    /// Indicators that look for a text wherever it is, in names too.
+    anywhere: Vec<u32>,
+}
+
+/// The patterns that look at one place.
+#[derive(Debug, Default)]
+struct TextGroup {
+    indicators: Vec<u32>,
+    /// Those of which nothing can be looked for.
+    rest: RestPatterns,
+    /// Those of them that look at all texts below too.
+    rest_below: RestPatterns,
+    /// Whether some look at texts below.
+    looks_below: bool,
+}
+
+/// Patterns without a text that they need.
+#[derive(Debug, Default)]
+struct RestPatterns {
+    sets: Vec<(RegexSet, Vec<u32>)>,
+    single: Vec<u32>,
+}
+
+impl RestPatterns {
+    fn new<'r>(patterns: impl Iterator<Item = (u32, Option<&'r Regex>)>) -> Self {
+        let (mut rest, mut regexes) = (Self::default(), Vec::new());
+        for (number, regex) in patterns {
+            match regex {
+                Some(regex) => regexes.push((number, regex.clone())),
+                None => rest.single.push(number),
+            }
+        }
+        for some in regexes.chunks(SET_PATTERNS) {
+            let (numbers, patterns): (Vec<u32>, Vec<Regex>) = some.iter().cloned().unzip();
+            match RegexSet::new(&patterns) {
+                Some(set) => rest.sets.push((set, numbers)),
+                None => rest.single.extend(numbers),
+            }
+        }
+        rest
+    }
+
+    /// Calls `found` with the indicators that may match a text.
+    fn each_candidate(&self, text: &str, mut found: impl FnMut(u32)) {
+        for (set, numbers) in &self.sets {
+            set.each_match(text, |at| found(numbers[at]));
+        }
+        self.single.iter().copied().for_each(found);
+    }
+}
+
+/// Texts in order, without which a pattern does not match.
+#[derive(Debug)]
+struct TextClause {
+    indicator: u32,
+    place: ClausePlace,
+    steps: Box<[Step]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ClausePlace {
+    Anywhere,
+    /// At a node, or also below it.
+    At {
+        node: u32,
+        below: bool,
+    },
+}
+
+/// One of these texts.
+#[derive(Debug)]
+struct Step {
+    texts: Box<[u32]>,
+    place: TextPlace,
+}
+
+impl TextRules {
+    /// The indicators of a ruleset that are wanted.
+    pub(super) fn new(rules: &Ruleset, is_wanted: impl Fn(&CompiledIndicator) -> bool) -> Self {
+        let mut builder = TextRulesBuilder::default();
+        for number in 0..u32_of(rules.indicators.len()) {
+            let about = &rules.indicators[number as usize];
+            let indicator = rules.indicator(number);
+            // The latter two are never evaluated.
+            if is_wanted(indicator) && !about.is_semantic && !about.looks_for_canary {
+                builder.add(number, indicator);
+            }
+        }
+        builder.build()
+    }
+
+    /// Whether there is nothing to look for.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.always.is_empty() && self.tree.is_empty() && self.clauses.is_empty()
+    }
+
+    /// Whether something is asked whatever a message says.
+    pub(crate) fn always_asks(&self) -> bool {
+        !self.always.is_empty()
+    }
+}
+
+#[derive(Default)]
+struct TextRulesBuilder {
+    always: Vec<u32>,
+    tree: PlaceTree,
+    groups: Vec<Option<Box<TextGroup>>>,
+    /// Patterns without texts: the node, whether texts below count, the indicator, and what can be put into a set.
+    rest: Vec<(u32, bool, u32, Option<Regex>)>,
+    texts: IndexSet<Box<[u8]>>,
+    clauses: Vec<TextClause>,
+    anywhere: Vec<u32>,
+}
+
+impl TextRulesBuilder {
+    fn add(&mut self, number: u32, indicator: &CompiledIndicator) {
+        if let Some(pattern) = indicator.text_pattern() {
+            self.add_pattern(number, pattern, indicator.only_regex());
+            return;
+        }
+        if indicator.reads_transcript {
+            // It says something about messages that carry one, and nothing about any other.
+            self.tree.add_field(number, &["_transcript".into()]);
+            return;
+        }
+        if let Some(texts) =
+            indicator.expression_texts().filter(|texts| texts.iter().all(|text| text.len() > 2))
+        {
+            self.anywhere.push(number);
+            let list = RequiredTexts { texts, place: TextPlace::Anywhere };
+            self.add_clause(number, ClausePlace::Anywhere, vec![list]);
+            return;
+        }
+        match indicator.requirement().place {
+            RequiredPlace::Anywhere => self.always.push(number),
+            RequiredPlace::Value(path) => self.tree.add_value(number, &path),
+            // Where it lacks an object on the way, it fails, and is not true.
+            RequiredPlace::Member(names) => self.tree.add_field(number, &names),
+        }
+    }
+
+    fn add_pattern(&mut self, number: u32, pattern: TextPattern<'_>, regex: Option<&Regex>) {
+        let TextPattern { target, below, clauses } = pattern;
+        let node = self.tree.node_of(target);
+        if self.groups.len() <= node {
+            self.groups.resize_with(node + 1, || None);
+        }
+        let group = self.groups[node].get_or_insert_default();
+        group.indicators.push(number);
+        group.looks_below |= below;
+        let node = u32_of(node);
+        let Some(clauses) = clauses else {
+            let regex = regex.filter(|regex| regex.size() <= SET_SIZE && regex.is_steady());
+            self.rest.push((node, below, number, regex.cloned()));
+            return;
+        };
+        for lists in clauses {
+            self.add_clause(number, ClausePlace::At { node, below }, lists);
+        }
+    }
+
+    fn add_clause(&mut self, indicator: u32, place: ClausePlace, lists: Vec<RequiredTexts>) {
+        let steps = lists.into_iter().map(|RequiredTexts { texts, place }| {
+            let mut texts: Vec<u32> =
+                texts.into_iter().map(|text| u32_of(self.texts.insert_full(text.into()).0)).collect();
+            texts.sort_unstable();
+            texts.dedup();
+            Step { texts: texts.into(), place }
+        });
+        let steps = steps.collect();
+        self.clauses.push(TextClause { indicator, place, steps });
+    }
+
+    fn build(mut self) -> TextRules {
+        self.rest.sort_by_key(|(node, below, ..)| (*node, *below));
+        for rest in self.rest.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
+            let (node, below, ..) = rest[0];
+            if let Some(group) = &mut self.groups[node as usize] {
+                let patterns =
+                    RestPatterns::new(rest.iter().map(|(.., number, regex)| (*number, regex.as_ref())));
+                *(if below { &mut group.rest_below } else { &mut group.rest }) = patterns;
+            }
+        }
+        let scanner = TextScanner::new(self.texts.iter().cloned().collect());
+        let mut uses: Vec<Vec<u32>> = vec![Vec::new(); scanner.len()];
+        for (number, clause) in (0..).zip(&self.clauses) {
+            // The list that is found the least.
+            let often = |step: &&Step| scanner.frequency(&step.texts);
+            let rarest = clause.steps.iter().min_by(|one, other| often(one).total_cmp(&often(other)));
+            for text in rarest.into_iter().flat_map(|step| &step.texts) {
+                uses[*text as usize].push(number);
+            }
+        }
+        TextRules {
+            always: self.always,
+            tree: self.tree,
+            groups: self.groups,
+            scanner,
+            clauses: self.clauses,
+            uses: uses.into_iter().map(Vec::into_boxed_slice).collect(),
+            anywhere: self.anywhere,
+        }
+    }
+}
+
+/// What a text is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TextKind {
+    /// A text at a node, if there is one for its place.
+    Text(Option<u32>),
+    /// The name of a member.
+    Name,
+    /// The JSON of something else, at a node.
+    Json(u32),
+}
+
+/// Whoever looks at the texts of a message, with what it uses again for the next one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextScan {
+    /// The text in lower case.
+    lower: Vec<u8>,
+    /// For each text that is looked for, 1 + the last of its places; 0 where it was not found.
+    found: Vec<u32>,
+    texts: Vec<u32>,
+    places: Vec<FoundText>,
+    reached: Vec<(usize, usize)>,
+    next: Vec<(usize, usize)>,
+    /// For each indicator, the last text that it was asked about.
+    asked: Vec<u32>,
+    stamp: u32,
+    /// Nodes of the places that the text stands below.
+    pub(super) below: Vec<u32>,
+}
+
+/// A place of a text.
+#[derive(Clone, Copy, Debug)]
+struct FoundText {
+    start: usize,
+    /// 1 + the place of the same text before it.
+    before: u32,
+}
+
+/// One look at a message.
+pub(super) struct Look<'l> {
+    pub(super) texts: &'l TextRules,
+    pub(super) rules: &'l Ruleset,
+    pub(super) route: &'l Route,
+    pub(super) scan: &'l mut TextScan,
+    /// The indicators that are to be asked, some of them more than once.
+    pub(super) candidates: &'l mut Vec<u32>,
+}
+
+impl TextScan {
+    /// The indicators of a class that JSON on the wire could concern; `None` where a reader has to say what it means.
+    pub(crate) fn wire(
+        &mut self,
+        texts: &TextRules,
+        rules: &Ruleset,
+        route: &Route,
+        json: &str,
+        candidates: &mut Vec<u32>,
+    ) -> Option<()> {
+        self.below.clear();
+        Look { texts, rules, route, scan: self, candidates }.wire(json).ok()
+    }
+
+    /// The same for what was read.
+    pub(crate) fn value(
+        &mut self,
+        texts: &TextRules,
+        rules: &Ruleset,
+        route: &Route,
+        value: &Value,
+        candidates: &mut Vec<u32>,
+    ) {
+        self.below.clear();
+        candidates.extend(&texts.always);
+        Look { texts, rules, route, scan: self, candidates }.value(value);
+    }
+}
+
+impl Look<'_> {
+    /// Whether texts that stand below others, or anywhere, are looked at.
+    pub(super) fn looks_at_any(&self) -> bool {
+        !self.scan.below.is_empty() || !self.texts.anywhere.is_empty()
+    }
+
+    /// Whether names of members are looked at.
+    pub(super) fn looks_at_names(&self) -> bool {
+        !self.texts.anywhere.is_empty()
+    }
+
+    /// Whether there are patterns for the values at a node.
+    pub(super) fn has_patterns(&self, node: u32) -> bool {
+        self.texts.group(node).is_some()
+    }
+
+    /// Whether there are patterns for all texts below a node.
+    pub(super) fn looks_below(&self, node: u32) -> bool {
+        self.texts.group(node).is_some_and(|group| group.looks_below)
+    }
+
+    /// Looks at one text.
+    pub(super) fn look(&mut self, kind: TextKind, text: &str) {
+        let odd = !text.is_ascii() && text.contains(['\u{212a}', '\u{17f}']);
+        self.begin_text();
+        if odd {
+            self.ask_all(kind, text);
+            return;
+        }
+        let TextScan { lower, found, texts, places, .. } = &mut *self.scan;
+        lower.clear();
+        lower.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
+        self.texts.scanner.scan(lower, |number, start| {
+            let last = &mut found[number as usize];
+            if *last == 0 {
+                texts.push(number);
+            }
+            if places.len() < MOST_PLACES {
+                places.push(FoundText { start, before: *last });
+            }
+            *last = u32_of(places.len());
+        });
+        for at in 0..self.scan.texts.len() {
+            let number = self.scan.texts[at];
+            for clause in &self.texts.uses[number as usize] {
+                let clause = &self.texts.clauses[*clause as usize];
+                if self.is_for(clause.place, kind)
+                    && self.route.selects(clause.indicator)
+                    && self.scan.asked[clause.indicator as usize] != self.scan.stamp
+                {
+                    self.ask_clause(clause, kind, text);
+                }
+            }
+        }
+        self.look_for_rest(kind, text);
+        let TextScan { found, texts, places, .. } = &mut *self.scan;
+        texts.drain(..).for_each(|text| found[text as usize] = 0);
+        places.clear();
+    }
+
+    fn begin_text(&mut self) {
+        let scan = &mut *self.scan;
+        if scan.found.len() < self.texts.scanner.len() {
+            scan.found.resize(self.texts.scanner.len(), 0);
+        }
+        scan.asked.resize(self.rules.indicators.len(), 0);
+        scan.stamp = scan.stamp.wrapping_add(1);
+        if scan.stamp == 0 {
+            scan.asked.fill(0);
+            scan.stamp = 1;
+        }
+    }
+
+    /// Whether a clause is about a text.
+    fn is_for(&self, place: ClausePlace, kind: TextKind) -> bool {
+        match (place, kind) {
+            (ClausePlace::Anywhere, TextKind::Text(_) | TextKind::Name) => true,
+            (ClausePlace::At { node, .. }, TextKind::Json(at)) => node == at,
+            (ClausePlace::At { node, below }, TextKind::Text(at)) => {
+                at == Some(node) || (below && self.scan.below.contains(&node))
+            }
+            (ClausePlace::Anywhere, TextKind::Json(_)) | (ClausePlace::At { .. }, TextKind::Name) => false,
+        }
+    }
+
+    /// Asks the indicator of a clause, if its texts are there.
+    fn ask_clause(&mut self, clause: &TextClause, kind: TextKind, text: &str) {
+        let Some(order) = self.order_of(clause) else { return };
+        let regex = self.rules.indicator(clause.indicator).only_regex();
+        let begins = clause.steps.first().is_some_and(|step| step.place == TextPlace::Start);
+        match regex.filter(|_| begins && order == TextOrder::Known && self.scan.reached.len() <= MOST_STARTS)
+        {
+            // A match of what the clause stands for begins at one of these places.
+            Some(regex) => {
+                if self.scan.reached.iter().any(|(start, _)| regex.is_match_at(text, *start)) {
+                    self.scan.asked[clause.indicator as usize] = self.scan.stamp;
+                    self.candidates.push(clause.indicator);
+                }
+            }
+            None => self.ask(clause.indicator, clause.place, kind, text),
+        }
+    }
+
+    /// Asks an indicator about a text that has what its pattern needs.
+    fn ask(&mut self, indicator: u32, place: ClausePlace, kind: TextKind, text: &str) {
+        self.scan.asked[indicator as usize] = self.scan.stamp;
+        let compiled = self.rules.indicator(indicator);
+        let is_match = match (place, kind) {
+            (ClausePlace::At { .. }, TextKind::Text(_)) => compiled.matches_text(text),
+            // Of other conditions than a regular expression, JSON says too little.
+            (ClausePlace::At { .. }, TextKind::Json(_)) => {
+                compiled.only_regex().is_none_or(|regex| regex.is_match(text))
+            }
+            _ => true,
+        };
+        if is_match {
+            self.candidates.push(indicator);
+        }
+    }
+
+    /// Asks those of which nothing can be looked for.
+    fn look_for_rest(&mut self, kind: TextKind, text: &str) {
+        let rules = self.texts;
+        let node = match kind {
+            TextKind::Text(node) => node,
+            TextKind::Json(node) => Some(node),
+            TextKind::Name => return,
+        };
+        if let Some(group) = node.and_then(|node| rules.group(node)) {
+            for rest in [&group.rest, &group.rest_below] {
+                rest.each_candidate(text, |indicator| self.ask_rest(indicator, kind, text));
+            }
+        }
+        if let TextKind::Text(_) = kind {
+            for at in 0..self.scan.below.len() {
+                if let Some(group) = rules.group(self.scan.below[at]) {
+                    group.rest_below.each_candidate(text, |indicator| self.ask_rest(indicator, kind, text));
+                }
+            }
+        }
+    }
+
+    fn ask_rest(&mut self, indicator: u32, kind: TextKind, text: &str) {
+        if self.route.selects(indicator) && self.scan.asked[indicator as usize] != self.scan.stamp {
+            // Its node says no more than that it is not anywhere.
+            self.ask(indicator, ClausePlace::At { node: 0, below: false }, kind, text);
+        }
+    }
+
+    /// Asks every indicator that looks at a text, since its letters may be others.
+    fn ask_all(&mut self, kind: TextKind, text: &str) {
+        let rules = self.texts;
+        if !matches!(kind, TextKind::Json(_)) {
+            self.candidates.extend(&rules.anywhere);
+        }
+        let own = match kind {
+            TextKind::Text(node) => node,
+            TextKind::Json(node) => Some(node),
+            TextKind::Name => return,
+        };
+        let groups = own.into_iter().chain(self.scan.below.clone());
+        for indicator in groups.filter_map(|node| rules.group(node)).flat_map(|group| &group.indicators) {
+            self.ask_rest(*indicator, kind, text);
+        }
+    }
+
+    /// Whether texts of all lists of a clause stand one after the other; `None` where they do not. The places of the first list from which the others
+    /// are reached are in `reached` then.
+    fn order_of(&mut self, clause: &TextClause) -> Option<TextOrder> {
+        let TextScan { found, places, reached, next, .. } = &mut *self.scan;
+        let is_found = |step: &Step| step.texts.iter().any(|text| found[*text as usize] > 0);
+        if !clause.steps.iter().all(is_found) {
+            return None;
+        }
+        if places.len() >= MOST_PLACES {
+            return Some(TextOrder::Unknown);
+        }
+        reached.clear();
+        let mut most = TextPlace::Anywhere;
+        for step in clause.steps.iter().rev() {
+            next.clear();
+            for text in &step.texts {
+                let length = self.texts.scanner.length(*text);
+                let mut at = found[*text as usize];
+                while at > 0 {
+                    let FoundText { start, before } = places[at as usize - 1];
+                    next.push((start, start + length));
+                    at = before;
+                }
+            }
+            if let TextPlace::After(most) = most {
+                next.retain(|(_, end)| leads_to(reached, *end, most));
+                if next.is_empty() {
+                    return None;
+                }
+            }
+            most = step.place;
+            next.sort_unstable();
+            std::mem::swap(reached, next);
+        }
+        Some(TextOrder::Known)
+    }
+}
+
+/// Whether one of these places is behind an end, and not too far away.
+fn leads_to(reached: &[(usize, usize)], end: usize, most: Option<usize>) -> bool {
+    let behind = reached.partition_point(|(start, _)| *start < end);
+    reached.get(behind).is_some_and(|(start, _)| most.is_none_or(|most| start - end <= most))
+}
+
+/// What is known of where the texts of a clause stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextOrder {
+    Known,
+    /// There are too many of them.
+    Unknown,
+}
+
+impl TextRules {
+    fn group(&self, node: u32) -> Option<&TextGroup> {
+        self.groups.get(node as usize)?.as_deref()
+    }
+}

@@ -1,0 +1,114 @@
+//! What is said to be needed for a match is there in every match.
+
+use proptest::prelude::*;
+use sortie_expr::re2::{Regex, RegexSet, RequiredTexts, TextPlace};
+
+fn pattern() -> impl Strategy<Value = String> {
+    let leaves = [
+        "ab",
+        "secret",
+        "k",
+        "s",
+        "rm",
+        r"\s",
+        r"\s+",
+        "[a-c]",
+        "[0-9]",
+        ".",
+        "é",
+        "[а-я]",
+        r"\b",
+        "^",
+        "{{",
+        "$[(]",
+        r"\x1b",
+        "a longer text that is cut",
+        "(?:one|two|three)",
+        "[ab ]{2,3}",
+        "",
+    ];
+    let leaf = prop::sample::select(leaves.to_vec()).prop_map(str::to_owned);
+    leaf.prop_recursive(3, 16, 4, |inner| {
+        prop_oneof![
+            4 => prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| parts.concat()),
+            2 => prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            1 => (inner.clone(), prop::sample::select(vec!["?", "+", "*", "{2}", "{0,3}"])).prop_map(|(part, times)| format!("(?:{part}){times}")),
+            1 => inner.prop_map(|part| format!("(?i:{part})")),
+        ]
+    })
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let words = [
+        "ab",
+        "secret",
+        "SECRET",
+        "k",
+        "s",
+        "rm",
+        " ",
+        "\t",
+        "c",
+        "7",
+        "é",
+        "пр",
+        "{{",
+        "$(",
+        "\u{1b}",
+        "a longer text that is cut",
+        "one",
+        "two",
+        "a b",
+        "x",
+    ];
+    prop::collection::vec(prop::sample::select(words.to_vec()), 0..12).prop_map(|words| words.concat())
+}
+
+/// Whether a match has a text of each list, where it is said to stand.
+fn holds(found: &[u8], lists: &[RequiredTexts]) -> bool {
+    let mut ends = vec![0];
+    for RequiredTexts { texts, place } in lists {
+        let places = (0..=found.len()).flat_map(|at| {
+            texts
+                .iter()
+                .filter(move |text| found[at..].starts_with(text))
+                .map(move |text| (at, at + text.len()))
+        });
+        let stands = |start: usize| match place {
+            TextPlace::Start => start == 0,
+            TextPlace::Anywhere => true,
+            TextPlace::After(most) => {
+                ends.iter().any(|end| *end <= start && most.is_none_or(|most| start - end <= most))
+            }
+        };
+        ends = places.filter(|(start, _)| stands(*start)).map(|(_, end)| end).collect();
+    }
+    !ends.is_empty()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 2_000 } else { 200_000 }))]
+
+    #[test]
+    fn every_match_has_what_it_needs(pattern in pattern(), text in text()) {
+        let regex = Regex::new(&pattern).unwrap();
+        let Some(found) = regex.find(&text) else { return Ok(()) };
+        prop_assert!(regex.is_match_at(&text, found.start));
+        let lower = text[found].to_ascii_lowercase();
+        if let Some(texts) = regex.required_texts() {
+            prop_assert!(texts.iter().any(|text| lower.as_bytes().windows(text.len()).any(|part| part == text)), "{texts:?}");
+        }
+        if let Some(clauses) = regex.required_clauses() {
+            prop_assert!(clauses.iter().any(|lists| holds(lower.as_bytes(), lists)), "{clauses:?}");
+        }
+    }
+
+    #[test]
+    fn a_set_finds_what_each_pattern_finds(patterns in prop::collection::vec(pattern(), 1..6), text in text()) {
+        let patterns: Vec<_> = patterns.iter().map(|pattern| Regex::new(pattern).unwrap()).collect();
+        let expected: Vec<_> = (0..patterns.len()).filter(|at| patterns[*at].is_match(&text)).collect();
+        let mut found = Vec::new();
+        RegexSet::new(&patterns).unwrap().each_match(&text, |pattern| found.push(pattern));
+        prop_assert_eq!(found, expected);
+    }
+}
