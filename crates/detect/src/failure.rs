@@ -108,6 +108,8 @@ closed_enum! {
         ControlFired = "control_fired",
         /// No harmless call of the tool works, so that what it refuses is not resistance.
         ControlFailed = "control_failed",
+        /// The times of the answers were too irregular for a measurement, so that nothing is known.
+        Disturbed = "disturbed",
         /// The judge gave no verdict.
         JudgeFailed = "judge_failed",
         /// The attacker wrote nothing that could be said.

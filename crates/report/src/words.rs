@@ -309,6 +309,10 @@ fn of_failure(kind: FailureKind) -> &'static str {
             "No harmless call of the tool worked, so its refusals prove nothing. Give working values with `--fixture \
              NAME=VALUE`, or set up what the server needs."
         }
+        FailureKind::Disturbed => {
+            "The case measures how long answers take, and other work slowed the machine or the server. The times neither prove the \
+             weakness nor exclude it. Run it again when the machine is less busy, or with `--jobs 1`."
+        }
         FailureKind::ControlFired => {
             "An indicator also matches in the control, which has no attack, so it proves nothing. Fix the document."
         }

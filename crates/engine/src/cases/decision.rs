@@ -140,6 +140,11 @@ impl Exchange {
             let failure = Failure::new(FailureKind::AgentFailed, Fault::Agent, message);
             return Ok(Outcome { warnings, ..failed(case, failure) });
         }
+        // No judge knows more about the times than the clock.
+        if let Some(disturbed) = decision.disturbed {
+            let failure = Failure::new(FailureKind::Disturbed, Fault::None, disturbed.to_string());
+            return Ok(Outcome { warnings, hints, ..failed(case, failure) });
+        }
         let Some(judge) = judge else {
             let reason = match (case.rubric.checks.is_empty(), warnings.first()) {
                 (false, None) if !hints.is_empty() => {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 use sortie_detect::{Failure, FailureKind, Fault, Outcome};
@@ -11,7 +12,7 @@ use sortie_evaluators::{LISTENER_NAMES, Values, Verdict};
 use sortie_sandbox::{Sandbox, SandboxError};
 use sortie_trace::{Header, MAX_TRACE_BYTES, Record, Redactor, StopReason};
 use sortie_wire::http::ContactListener;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, RwLock};
 use tokio_util::sync::CancellationToken;
 
 use super::control::ControlCalls;
@@ -30,7 +31,15 @@ pub struct Player {
     discovery: Discovery,
     folder: PathBuf,
     options: PlayOptions,
+    /// Cases share it while they talk to the target; one whose times were disturbed has it alone while it measures again.
+    quiet: RwLock<()>,
 }
+
+/// How often a series of calls is measured whose times say nothing.
+const MOST_MEASUREMENTS: usize = 3;
+
+/// How long a measurement waits for the other cases to be done.
+const QUIET_WAIT: Duration = Duration::from_secs(10);
 
 /// How cases are played.
 #[derive(Clone)]
@@ -127,6 +136,7 @@ impl Player {
             discovery: discovery.clone(),
             folder: folder.to_owned(),
             options,
+            quiet: RwLock::default(),
         }
     }
 
@@ -315,8 +325,11 @@ impl Player {
             }
             return Ok(());
         }
+        let shared = self.quiet.read().await;
         let conversation = &mut session.insert(self.sessions.open(channel).await?).conversation;
         self.attack(case, channel, conversation).await?;
+        drop(shared);
+        self.measure_again(case, channel, conversation).await?;
         match case.values.get("canary") {
             Some(canary) => self.record_effects(canary, channel).await,
             None => Ok(()),
@@ -355,11 +368,7 @@ impl Player {
     ) -> Result<(), ConversationError> {
         match &case.play {
             Play::Call { tool, arguments } => conversation.call(tool, arguments).await?,
-            Play::Series { tool, calls } => {
-                for arguments in calls {
-                    conversation.call(tool, arguments).await?;
-                }
-            }
+            Play::Series { tool, calls } => conversation.call_each(tool, calls).await?,
             Play::Seeds(seeds) => {
                 for seed in seeds {
                     conversation.say(seed).await?;
@@ -373,6 +382,29 @@ impl Player {
             }
             // Nothing is said in the first two, and the third was filled.
             Play::Review { .. } | Play::Connection { .. } | Play::Unfilled { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Makes the calls of a series again whose times say nothing, while no other case keeps the target busy.
+    async fn measure_again(
+        &self,
+        case: &PatternCase,
+        channel: &Channel,
+        conversation: &mut Conversation,
+    ) -> Result<(), ConversationError> {
+        let Play::Series { tool, calls } = &case.play else { return Ok(()) };
+        for _ in 1..MOST_MEASUREMENTS {
+            let told = channel.recorder().transcriber().unwrap_or_default();
+            // What is not a transcript is told when the case is decided.
+            let Ok(so_far) = told.transcript() else { return Ok(()) };
+            let decision = case.rubric.checks.decide(&so_far, &case.values);
+            if decision.verdict == Verdict::Fail || decision.disturbed.is_none() {
+                return Ok(());
+            }
+            // A case that hangs is not waited for.
+            let _alone = tokio::time::timeout(QUIET_WAIT, self.quiet.write()).await;
+            conversation.call_each(tool, calls).await?;
         }
         Ok(())
     }

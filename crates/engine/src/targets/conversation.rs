@@ -56,6 +56,18 @@ impl Conversation {
         }
     }
 
+    /// Calls a tool of the target with each of these arguments, one call after the other.
+    pub(crate) async fn call_each(
+        &mut self,
+        tool: &str,
+        calls: &[Map<String, Value>],
+    ) -> Result<(), TargetError> {
+        for arguments in calls {
+            self.call(tool, arguments).await?;
+        }
+        Ok(())
+    }
+
     /// The resources that a server lists; none where it has none.
     pub(crate) async fn list_resources(&mut self) -> Result<Vec<Value>, TargetError> {
         match &mut self.peer {

@@ -3,6 +3,9 @@
 //!
 //! Each says what only a target that runs the payload can show. A slow server is slow without a dose too, and a tool that repeats, encodes
 //! or counts what it is given does so with a false condition as with a true one.
+//!
+//! Whatever else happens on a machine makes answers later, and never earlier. So a quick answer excludes a delay, however busy the machine
+//! is; late answers that fit neither a delay nor a slow server decide nothing, and the series is measured again.
 
 use std::time::Duration;
 
@@ -18,63 +21,141 @@ const SEEN: f64 = 0.8;
 /// How far two answers without a dose may be apart, in milliseconds. A server that varies more shows no delay.
 const SPREAD_MS: u64 = 150;
 
+/// A server that is slow whatever it is asked answers before this part of a dose has passed.
+const UNSEEN: f64 = 0.5;
+
 /// The longest text must take at least so much longer than the shortest, in milliseconds.
 const GROWN_MS: u64 = 300;
+
+/// No engine that tries every way through the longest text is done so soon, in milliseconds.
+const QUICK_MS: u64 = 100;
 
 /// Two letters more take at least and at most so many times as long. Where each letter doubles the time, they take four times as long.
 const GROWTH: u64 = 2;
 const MOST_GROWTH: u64 = 16;
 
+/// Two answers to the same call took equally long if they differ by at most so many milliseconds, or by a quarter.
+const SAME_MS: u64 = 20;
+
 /// What stands for the argument in an answer that repeats it.
 const REPEATED: &str = "\u{2026}";
 
+/// Times that neither show what a measurement looks for nor exclude it: something else slowed the answers.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the answers came too irregularly to tell, {}: {times}. Something else slowed the machine or the server: run the case again when both are \
+     less busy, or with `--jobs 1`",
+    tries(*.series)
+)]
+pub struct Disturbed {
+    /// How many series of calls were measured.
+    pub series: usize,
+    /// The times of the last one.
+    pub times: String,
+}
+
+fn tries(series: usize) -> String {
+    if series == 1 { "in one measurement".to_owned() } else { format!("in {series} measurements") }
+}
+
+/// What the times of one series of calls say.
+enum Reading {
+    /// Only a target that runs the payload takes these times.
+    Proof(String),
+    /// A target that runs the payload cannot take these times.
+    Excluded,
+    /// Neither.
+    Unclear(String),
+}
+
 impl Measure {
     /// What it finds in a transcript, if it holds. `line` is where it is asked for.
-    pub(super) fn ask(self, transcript: &Transcript, line: usize) -> Option<MatchEvidence> {
-        let answers: Vec<&Turn> =
-            transcript.turns().iter().filter(|turn| turn.role == Role::Target).collect();
-        let (at, excerpt) = match self {
-            Self::Delay => delay(&answers)?,
-            Self::Growth => growth(&answers)?,
-            Self::Condition => condition(transcript, &answers)?,
+    pub(super) fn ask(
+        self,
+        transcript: &Transcript,
+        line: usize,
+    ) -> Result<Option<MatchEvidence>, Disturbed> {
+        let found = match self {
+            Self::Delay => timed(transcript, &DOSES.map(|dose| dose.to_string()), delay)?,
+            Self::Growth => timed(transcript, &LENGTHS.map(|length| "a".repeat(length)), growth)?,
+            Self::Condition => condition(transcript),
         };
-        Some(MatchEvidence {
+        Ok(found.map(|(at, excerpt)| MatchEvidence {
             line: Some(line),
             ..MatchEvidence::of(format!("answers[{at}]"), &excerpt, None)
-        })
+        }))
     }
+}
+
+fn answers(transcript: &Transcript) -> Vec<&Turn> {
+    transcript.turns().iter().filter(|turn| turn.role == Role::Target).collect()
+}
+
+/// Reads the times of the series of calls that a transcript holds, one after the other, until one is clear. `payloads` is what stands in
+/// the arguments of each call of a series; a transcript of other calls has nothing to read.
+fn timed<const N: usize>(
+    transcript: &Transcript,
+    payloads: &[String; N],
+    read: fn([u64; N]) -> Reading,
+) -> Result<Option<(usize, String)>, Disturbed> {
+    let calls: Vec<String> = transcript
+        .turns()
+        .iter()
+        .filter_map(|turn| turn.call.as_ref())
+        .map(|call| serde_json::Value::Object(call.arguments.clone()).to_string())
+        .collect();
+    let answers = answers(transcript);
+    let mut unclear = None;
+    for (series, (calls, answers)) in calls.chunks_exact(N).zip(answers.chunks_exact(N)).enumerate() {
+        if !calls.iter().zip(payloads).all(|(call, payload)| call.contains(payload)) {
+            break;
+        }
+        let took = answers.iter().map(|turn| turn.elapsed_ms).collect::<Option<Vec<_>>>();
+        let reading = match took.and_then(|took| took.try_into().ok()) {
+            Some(took) => read(took),
+            None => Reading::Unclear("the recording has no times".to_owned()),
+        };
+        match reading {
+            Reading::Proof(shown) => return Ok(Some(((series + 1) * N - 1, shown))),
+            Reading::Excluded => return Ok(None),
+            Reading::Unclear(times) => unclear = Some(Disturbed { series: series + 1, times }),
+        }
+    }
+    unclear.map_or(Ok(None), Err)
 }
 
 /// Whether every dose delays the answer by its length, and a larger one by more.
-fn delay(answers: &[&Turn]) -> Option<(usize, String)> {
-    let took: Vec<u64> = answers.iter().map(|turn| turn.elapsed_ms).collect::<Option<_>>()?;
-    if took.len() != DOSES.len() {
-        return None;
-    }
-    let without = || took.iter().zip(DOSES).filter(|(_, dose)| *dose == 0.0).map(|(took, _)| *took);
-    let (least, most) = (without().min()?, without().max()?);
-    if most - least > SPREAD_MS {
-        return None;
-    }
-    let mut dosed: Vec<(u64, f64)> =
-        took.iter().copied().zip(DOSES).filter(|(_, dose)| *dose > 0.0).collect();
+fn delay(took: [u64; DOSES.len()]) -> Reading {
+    let millis =
+        |seconds: f64| u64::try_from(Duration::from_secs_f64(seconds).as_millis()).unwrap_or(u64::MAX);
+    let pairs = || took.into_iter().zip(DOSES);
+    let without = || pairs().filter(|(_, dose)| *dose == 0.0).map(|(took, _)| took);
+    let (least, most) = (without().min().unwrap_or_default(), without().max().unwrap_or_default());
+    let mut dosed: Vec<(u64, f64)> = pairs().filter(|(_, dose)| *dose > 0.0).collect();
     dosed.sort_by(|one, other| one.1.total_cmp(&other.1));
+    let smallest = dosed.first().map_or(0.0, |(_, dose)| *dose);
+    // A target that waits is never done before the smallest dose has passed, even if it ends what takes too long.
+    if dosed.iter().any(|(took, _)| *took < millis(smallest * SEEN)) {
+        return Reading::Excluded;
+    }
+    let is_steady = most - least <= SPREAD_MS;
+    if is_steady && dosed.iter().all(|(took, dose)| *took < least + millis(dose * UNSEEN)) {
+        return Reading::Excluded;
+    }
     let mut before = (most, 0.0);
+    let mut follows = is_steady;
     for (took, dose) in dosed {
-        let step = Duration::from_secs_f64((dose - before.1) * SEEN).as_millis();
-        if u128::from(took) < u128::from(before.0) + step {
-            return None;
-        }
+        follows &= took >= before.0 + millis((dose - before.1) * SEEN);
         before = (took, dose);
     }
-    let shown = took.iter().zip(DOSES).map(|(took, dose)| format!("{took} ms for a dose of {dose} s"));
-    Some((DOSES.len() - 1, shown.collect::<Vec<_>>().join(", ")))
+    let shown = pairs().map(|(took, dose)| format!("{took} ms for a dose of {dose} s"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if follows { Reading::Proof(shown) } else { Reading::Unclear(shown) }
 }
 
 /// Whether two letters more multiply the time of an answer, each time it is tried.
-fn growth(answers: &[&Turn]) -> Option<(usize, String)> {
-    let took: Vec<u64> = answers.iter().map(|turn| turn.elapsed_ms).collect::<Option<_>>()?;
-    let [short, first, second, third, again_short, again_second, again_third] = took[..] else { return None };
+fn growth(took: [u64; LENGTHS.len()]) -> Reading {
+    let [short, first, second, third, again_short, again_second, again_third] = took;
     let base = short.min(again_short);
     let spread = short.max(again_short) - base;
     let above = |took: u64| took.saturating_sub(base);
@@ -86,14 +167,25 @@ fn growth(answers: &[&Turn]) -> Option<(usize, String)> {
         && middle * MOST_GROWTH >= most
         && above(first) <= slow_middle;
     let shown = took.iter().zip(LENGTHS).map(|(took, length)| format!("{took} ms for {length} letters"));
-    grows.then(|| (LENGTHS.len() - 1, shown.collect::<Vec<_>>().join(", ")))
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if grows {
+        return Reading::Proof(shown);
+    }
+    // Where short texts take equally long, a server that is slow whatever it is asked is not slow because of the text.
+    let is_steady = spread <= SPREAD_MS;
+    let own = |took: u64| if is_steady { above(took) } else { took };
+    let longest = own(third.min(again_third)).min(MOST_GROWTH * own(second.min(again_second)));
+    let agree = |one: u64, other: u64| one.abs_diff(other) <= SAME_MS.max(one.min(other) / 4);
+    let is_slow_growth =
+        is_steady && agree(second, again_second) && agree(third, again_third) && most < GROWTH * middle;
+    if longest < QUICK_MS || is_slow_growth { Reading::Excluded } else { Reading::Unclear(shown) }
 }
 
 /// Whether true and false conditions have an answer each, twice, and one of both is the answer to the harmless call before them.
-fn condition(transcript: &Transcript, answers: &[&Turn]) -> Option<(usize, String)> {
+fn condition(transcript: &Transcript) -> Option<(usize, String)> {
     let sent = transcript.turns().iter().filter_map(|turn| turn.call.as_ref());
     let said: Vec<String> = sent
-        .zip(answers)
+        .zip(answers(transcript))
         .map(|(call, answer)| {
             let values = call.arguments.values().filter_map(|value| value.as_str());
             masked(&answer.text, values)
@@ -134,38 +226,88 @@ mod tests {
         Transcript::new(turns.collect()).unwrap()
     }
 
-    fn took(times: [u64; 5]) -> bool {
-        let answers: Vec<_> = times.iter().map(|took| ("x", "ok", *took)).collect();
-        Measure::Delay.ask(&series(&answers), 1).is_some()
+    /// What a measurement says about calls with these payloads, which took so long: `None` where it cannot tell.
+    fn measured(measure: Measure, calls: &[(String, u64)]) -> Option<bool> {
+        let answers: Vec<_> = calls.iter().map(|(sent, took)| (sent.as_str(), "ok", *took)).collect();
+        measure.ask(&series(&answers), 1).ok().map(|found| found.is_some())
+    }
+
+    fn dosed(times: [u64; 5]) -> Vec<(String, u64)> {
+        DOSES.iter().map(|dose| format!("x$(sleep {dose})")).zip(times).collect()
+    }
+
+    fn delays(times: [u64; 5]) -> Option<bool> {
+        measured(Measure::Delay, &dosed(times))
     }
 
     #[test]
     fn a_delay_is_one_that_follows_the_dose() {
-        assert!(took([20, 25, 330, 640, 930]));
-        assert!(took([20, 25, 640, 1_250, 1_830]), "run twice");
-        assert!(!took([20, 25, 30, 640, 930]), "the first dose does nothing");
-        assert!(!took([20, 25, 930, 640, 330]), "not in the order of the doses");
-        assert!(!took([20, 400, 830, 1_140, 1_430]), "slow without a dose too");
-        assert!(!took([900, 905, 910, 920, 915]), "slow whatever is asked");
+        assert_eq!(delays([20, 25, 330, 640, 930]), Some(true));
+        assert_eq!(delays([20, 25, 640, 1_250, 1_830]), Some(true), "run twice");
+        assert_eq!(delays([20, 25, 30, 640, 930]), Some(false), "the first dose does nothing");
+        assert_eq!(delays([900, 905, 910, 920, 915]), Some(false), "slow whatever is asked");
+        assert_eq!(delays([900, 20, 800, 1_900, 25]), Some(false), "one quick answer is enough");
+    }
+
+    #[test]
+    fn a_delay_among_pauses_of_the_machine_is_neither_there_nor_excluded() {
+        assert_eq!(delays([20, 400, 830, 1_140, 1_430]), None, "slow without a dose too");
+        assert_eq!(delays([20, 25, 930, 640, 330]), None, "not in the order of the doses");
+        assert_eq!(delays([20, 25, 330, 510, 505]), None, "a shell that is ended after half a second");
+        assert_eq!(delays([500, 900, 800, 1_700, 1_200]), None, "slow, and now and then slower");
+    }
+
+    #[test]
+    fn a_series_that_was_disturbed_is_decided_by_the_next() {
+        let disturbed = dosed([20, 400, 830, 1_140, 1_430]);
+        let then = |times| [disturbed.clone(), disturbed.clone(), dosed(times)].concat();
+        assert_eq!(measured(Measure::Delay, &then([20, 25, 30, 30, 30])), Some(false));
+        assert_eq!(measured(Measure::Delay, &then([20, 25, 330, 640, 930])), Some(true));
+        let calls = then([20, 400, 830, 1_140, 1_430]);
+        let answers: Vec<_> = calls.iter().map(|(sent, took)| (sent.as_str(), "ok", *took)).collect();
+        let disturbed = Measure::Delay.ask(&series(&answers), 1).unwrap_err();
+        let words = disturbed.to_string();
+        assert!(words.contains("in 3 measurements: 20 ms for a dose of 0 s, 400 ms"), "{words}");
+    }
+
+    #[test]
+    fn only_calls_with_doses_are_measured() {
+        let other: Vec<_> =
+            [20, 400, 830, 1_140, 1_430].map(|took| ("x' OR 7919=7919".to_owned(), took)).into();
+        assert_eq!(measured(Measure::Delay, &other), Some(false));
+        assert_eq!(measured(Measure::Delay, &dosed([20, 400, 830, 1_140, 1_430])[..4]), Some(false));
+    }
+
+    fn grows(times: [u64; 7]) -> Option<bool> {
+        let calls: Vec<_> = LENGTHS.iter().map(|length| "a".repeat(*length) + "!").zip(times).collect();
+        measured(Measure::Growth, &calls)
     }
 
     #[test]
     fn time_grows_when_each_letter_doubles_it_every_time() {
-        let grows = |times: [u64; 7]| {
-            let answers: Vec<_> = times.iter().map(|took| ("x", "no match", *took)).collect();
-            Measure::Growth.ask(&series(&answers), 1).is_some()
-        };
-        assert!(grows([3, 40, 130, 510, 4, 125, 500]));
-        assert!(!grows([3, 4, 4, 510, 4, 4, 5]), "slow for once");
-        assert!(!grows([3, 4, 4, 510, 4, 4, 500]), "slow for one text and no other");
-        assert!(!grows([3, 350, 390, 420, 4, 385, 425]), "longer with the text, and no faster");
-        assert!(!grows([3, 20, 60, 200, 4, 55, 210]), "too short to tell");
-        assert!(!grows([3, 40, 130, 510, 900, 125, 500]), "slow with a short text too");
+        assert_eq!(grows([3, 40, 130, 510, 4, 125, 500]), Some(true));
+        assert_eq!(grows([3, 4, 4, 510, 4, 4, 5]), Some(false), "slow for once");
+        assert_eq!(grows([3, 4, 4, 510, 4, 4, 500]), Some(false), "slow for one text and no other");
+        assert_eq!(
+            grows([3, 350, 390, 420, 4, 385, 425]),
+            Some(false),
+            "longer with the text, and no faster"
+        );
+        assert_eq!(grows([700, 705, 710, 700, 702, 715, 700]), Some(false), "slow whatever is asked");
+        assert_eq!(grows([3, 40, 130, 200, 4, 125, 200]), Some(false), "a match that is ended in time");
+        assert_eq!(grows([900, 4, 800, 5, 3, 700, 900]), Some(false), "one quick answer is enough");
+    }
+
+    #[test]
+    fn growth_among_pauses_of_the_machine_is_neither_there_nor_excluded() {
+        assert_eq!(grows([3, 40, 130, 510, 900, 125, 500]), None, "slow with a short text too");
+        assert_eq!(grows([3, 40, 600, 510, 4, 125, 700]), None, "slow in the middle for once");
+        assert_eq!(grows([3, 20, 60, 200, 4, 55, 210]), None, "too short to tell");
     }
 
     fn decided(answers: [(&str, &str); 5]) -> bool {
         let answers: Vec<_> = answers.iter().map(|(sent, answer)| (*sent, *answer, 1)).collect();
-        Measure::Condition.ask(&series(&answers), 1).is_some()
+        Measure::Condition.ask(&series(&answers), 1).unwrap().is_some()
     }
 
     #[test]

@@ -15,6 +15,7 @@ use sortie_oatf::{
 
 use crate::model::{Check, CheckSays, Test, Verdict};
 use crate::template::Values;
+pub use measure::Disturbed;
 use shown::Shown;
 use sortie_trace::Transcript;
 
@@ -69,6 +70,8 @@ pub struct Decision {
     pub hints: Vec<Because>,
     /// Checks that could not be asked.
     pub errors: Vec<CheckError>,
+    /// A measurement that neither fails the target nor clears it. Nothing passes a target beside it.
+    pub disturbed: Option<Disturbed>,
 }
 
 /// A check that holds, and what it rests on.
@@ -94,7 +97,13 @@ pub struct CheckError {
 
 impl Decision {
     pub(crate) fn undecided() -> Self {
-        Self { verdict: Verdict::Undecided, because: None, hints: Vec::new(), errors: Vec::new() }
+        Self {
+            verdict: Verdict::Undecided,
+            because: None,
+            hints: Vec::new(),
+            errors: Vec::new(),
+            disturbed: None,
+        }
     }
 }
 
@@ -126,7 +135,7 @@ impl CompiledChecks {
     }
 
     /// Asks all checks. One that fails a target comes before one that passes it; where one that could have failed it
-    /// could not be asked, or one is suspicious, nothing passes it.
+    /// could not be asked or was disturbed, or one is suspicious, nothing passes it.
     pub fn decide(&self, transcript: &Transcript, values: &Values) -> Decision {
         let mut decision = Decision::undecided();
         if self.is_empty() {
@@ -134,13 +143,20 @@ impl CompiledChecks {
         }
         let written = transcript.to_value();
         for says in [CheckSays::Fail, CheckSays::Hint, CheckSays::Pass] {
-            if says == CheckSays::Pass && !(decision.errors.is_empty() && decision.hints.is_empty()) {
+            let is_open =
+                !decision.errors.is_empty() || !decision.hints.is_empty() || decision.disturbed.is_some();
+            if says == CheckSays::Pass && is_open {
                 break;
             }
             for compiled in self.0.iter().filter(|compiled| compiled.check.says == says) {
                 let check = &compiled.check;
                 let asked = match check.test {
-                    Test::Measure(measure) => Ok(measure.ask(transcript, check.line)),
+                    Test::Measure(measure) => {
+                        Ok(measure.ask(transcript, check.line).unwrap_or_else(|disturbed| {
+                            decision.disturbed = Some(disturbed);
+                            None
+                        }))
+                    }
                     Test::Pattern { .. } | Test::Cel(_) => compiled.ask(&written, values),
                 };
                 match asked {

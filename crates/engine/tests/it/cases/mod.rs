@@ -4,6 +4,7 @@ mod attacked;
 mod bench;
 mod bundled;
 mod killed;
+mod measured;
 mod planning;
 mod replayed;
 mod running;
