@@ -72,9 +72,17 @@ pub(crate) fn works(answer: &Turn) -> bool {
             .is_some_and(|rest| !rest.starts_with(|next: char| next.is_alphanumeric()))
     };
     let is_json = answer.text.trim_start().starts_with(['{', '[']);
-    let fails = !is_json && FAILURES.iter().any(begins_with);
+    let fails = !is_json && (FAILURES.iter().any(begins_with) || begins_with_failure(&beginning));
     let misses = text.len() < 400 && has_sign_of_missing(&answer.text);
     !fails && !misses
+}
+
+/// Whether a text begins as `Database error: …` or `Query failed: …` does.
+fn begins_with_failure(beginning: &str) -> bool {
+    let Some((head, _)) = beginning.split_once(':') else { return false };
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let is_failure = |word: &&str| ["error", "exception", "failed", "failure"].contains(word);
+    words.len() <= 3 && words.last().is_some_and(is_failure)
 }
 
 /// Whether an answer says that a program, a login or a network is missing: its arguments were good enough to come that far.
@@ -105,9 +113,7 @@ pub(crate) fn values(answer: &Turn) -> Vec<(String, String)> {
     let structured = answer.result.as_ref().and_then(|result| result.get("structuredContent"));
     let parsed = match structured {
         Some(value) if !value.is_null() => Some(value.clone()),
-        _ => serde_json::from_str(&answer.text)
-            .ok()
-            .filter(|value: &Value| value.is_object() || value.is_array()),
+        _ => read_json(&answer.text).or_else(|| read_json(&json_of_python(&answer.text))),
     };
     match parsed {
         Some(value) => walk("", &value, 0, &mut found),
@@ -115,6 +121,22 @@ pub(crate) fn values(answer: &Turn) -> Vec<(String, String)> {
     }
     found.truncate(MAX_VALUES);
     found
+}
+
+/// An object or a list.
+fn read_json(text: &str) -> Option<Value> {
+    serde_json::from_str(text).ok().filter(|value: &Value| value.is_object() || value.is_array())
+}
+
+/// What Python prints for a list or an object of plain texts, as JSON.
+fn json_of_python(text: &str) -> String {
+    if text.len() > MAX_TEXT_BYTES || !text.starts_with(['[', '{']) {
+        return String::new();
+    }
+    let text = text.replace('\'', "\"");
+    [("None", "null"), ("True", "true"), ("False", "false")]
+        .iter()
+        .fold(text, |text, (python, json)| text.replace(&format!(": {python}"), &format!(": {json}")))
 }
 
 fn walk(key: &str, value: &Value, depth: usize, found: &mut Vec<(String, String)>) {
@@ -202,6 +224,7 @@ mod tests {
         for text in [
             "Error: no such repository",
             "❌ Failed to connect",
+            "Database error: near \"x\": syntax error",
             "/bin/sh: 1: adb: not found",
             r#"{"error": "login"}"#,
             r#"{"status": "error", "output": "Commands must start with 'aws'"}"#,
@@ -220,6 +243,8 @@ mod tests {
             found.iter().filter(|(own, _)| own == key).map(|(_, value)| value.as_str()).collect::<Vec<_>>()
         };
         assert_eq!((of("id"), of("tags"), of("total")), (vec!["n-1"], vec!["a", "b"], vec!["1"]));
+        let found = values(&Turn::target("[{'name': 'notes', 'rows': None}, {'name': 'accounts'}]"));
+        assert!(found.contains(&("name".to_owned(), "accounts".to_owned())), "{found:?}");
         let found =
             values(&Turn::target("Allowed directories:\n/srv/files\n[FILE] inside.txt\nCommit: '5f3a9c'"));
         assert!(found.contains(&("path".to_owned(), "/srv/files".to_owned())), "{found:?}");

@@ -67,6 +67,9 @@ pub(crate) fn texts(property: &str, schema: &Value, tool: &Tool) -> Vec<String> 
     if is_path && lower.contains("absolute") {
         found.push("/tmp".to_owned());
     }
+    if lower.contains("create table") {
+        found.push("CREATE TABLE sortie_control (id INTEGER)".to_owned());
+    }
     let asks_sql = lower.contains("sql") || tool.name.to_ascii_lowercase().contains("sql");
     if asks_sql && named.iter().any(|word| word == "query") {
         found.push("SELECT 1".to_owned());

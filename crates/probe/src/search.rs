@@ -29,8 +29,12 @@ const MAX_UNLISTED: usize = 2;
 /// So many calls of one tool are made as somebody suggests them.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// What is made is called this.
+/// What is made is called this; a folder otherwise, so that neither takes the place of the other.
 const NEW_NAME: &str = "sortie-control.txt";
+const NEW_FOLDER: &str = "sortie-control";
+
+/// Words for tools that make folders.
+const FOLDERS: [&str; 6] = ["directory", "dir", "folder", "mkdir", "repository", "repo"];
 
 /// A harmless call.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +72,8 @@ pub struct KnownPlace {
     pub path: String,
     /// Words that name what it is, such as `repository`.
     pub words: Vec<String>,
+    /// Words of tools that work on it, such as `commit`. A property of this name is something else.
+    pub topics: Vec<String>,
     /// Whether it is a folder: what writes a file overwrites nothing there.
     pub is_folder: bool,
 }
@@ -75,8 +81,9 @@ pub struct KnownPlace {
 impl KnownPlace {
     /// How much speaks for this place: words of the property count most, then those of the tool, then those of descriptions.
     fn score(&self, property: &[String], tool: &[String], description: &[String]) -> usize {
-        let count = |named: &[String]| self.words.iter().filter(|word| named.contains(word)).count();
-        100 * count(property) + 10 * count(tool) + count(description)
+        let count = |own: &[String], named: &[String]| own.iter().filter(|word| named.contains(word)).count();
+        let about = |named: &[String]| count(&self.words, named) + count(&self.topics, named);
+        100 * count(&self.words, property) + 10 * about(tool) + about(description)
     }
 }
 
@@ -305,7 +312,7 @@ impl ToolSearch {
             return offered
                 .iter()
                 .filter(|place| !has_ending(place))
-                .map(|place| format!("{}/{NEW_NAME}", place.trim_end_matches('/')))
+                .map(|place| format!("{}/{}", place.trim_end_matches('/'), self.new_name()))
                 .collect();
         }
         if self.care != Care::Creates {
@@ -314,6 +321,12 @@ impl ToolSearch {
         let named = words(property);
         let refers = named.last().is_some_and(|word| ["id", "key", "ref", "uuid"].contains(&word.as_str()));
         if refers { offered } else { Vec::new() }
+    }
+
+    /// What is called what the tool makes.
+    fn new_name(&self) -> &'static str {
+        let makes_folder = words(&self.tool.name).iter().any(|word| FOLDERS.contains(&word.as_str()));
+        if makes_folder { NEW_FOLDER } else { NEW_NAME }
     }
 
     /// Whether a property says where something is written.
@@ -377,7 +390,7 @@ impl ToolSearch {
         if is_text && !says_itself {
             let (meant, mut guessed) = self.places(property, schema, &known.places);
             guessed.extend(if self.is_written(property) {
-                vec![NEW_NAME.to_owned(), format!("/tmp/{NEW_NAME}")]
+                vec![self.new_name().to_owned(), format!("/tmp/{}", self.new_name())]
             } else {
                 guesses::texts(property, schema, &self.tool)
             });
@@ -390,6 +403,13 @@ impl ToolSearch {
                 }
             }
             let mut values: Vec<Value> = texts.into_iter().map(Value::String).collect();
+            let may_be = |wanted: &str| {
+                let types = schema.get("type").and_then(Value::as_array);
+                types.is_some_and(|types| types.iter().any(|own| own == wanted))
+            };
+            if may_be("boolean") {
+                values.insert(0, true.into());
+            }
             if schema.get("type").is_none() {
                 // Nothing says that it is a text.
                 values.extend([true.into(), 1.into()]);
@@ -543,6 +563,24 @@ mod tests {
         assert_eq!(addresses, ["http://127.0.0.1:7/", "memo://insights", "file:///srv/plan.md"]);
     }
 
+    /// A folder that one tool made would keep another from writing a file of the same name.
+    #[test]
+    fn new_folders_and_new_files_have_different_names() {
+        let paths = |tool: &str| -> Vec<String> {
+            let mut search = search_for(tool, &json!({"path": {"type": "string"}}), KnownValues::default());
+            let mut paths = Vec::new();
+            while let Some(call) = search.next_call() {
+                search.failed(&call, "path is required");
+                paths.extend(call.arguments.get("path").and_then(Value::as_str).map(str::to_owned));
+            }
+            paths
+        };
+        let (folders, files) = (paths("create_directory"), paths("write_file"));
+        assert!(folders.contains(&NEW_FOLDER.to_owned()), "{folders:?}");
+        assert!(files.contains(&NEW_NAME.to_owned()), "{files:?}");
+        assert!(!folders.iter().any(|path| files.contains(path)), "{folders:?} {files:?}");
+    }
+
     #[test]
     fn what_never_worked_is_varied_from_the_likeliest_call() {
         let schema = json!({"type": "object", "properties": {"path": {"type": "string"}, "title": {"type": "string"}},
@@ -575,6 +613,7 @@ mod tests {
         let place = |path: &str, is_folder, word: &str| KnownPlace {
             path: path.to_owned(),
             words: vec![word.to_owned()],
+            topics: vec!["branch".to_owned()],
             is_folder,
         };
         vec![place("/srv/notes.txt", false, "file"), place("/srv/repo", true, "git")]
@@ -599,6 +638,30 @@ mod tests {
             };
             assert_eq!(arguments["path"], "/srv/repo");
         }
+    }
+
+    #[test]
+    fn the_name_of_a_branch_is_not_the_place_of_a_repository() {
+        let properties = json!({"repo_path": {"type": "string"}, "branch_name": {"type": "string"}});
+        let known = KnownValues { places: places(), ..KnownValues::default() };
+        let mut search = search_for("create_branch", &properties, known);
+        while let Some(call) = search.next_call() {
+            let name = call.arguments.get("branch_name").and_then(Value::as_str).unwrap_or_default();
+            assert!(!name.starts_with('/'), "{call:?}");
+            search.failed(&call, "repo_path and branch_name are required");
+        }
+    }
+
+    #[test]
+    fn what_may_be_a_text_or_true_is_true_first() {
+        let properties = json!({"is_next": {"type": ["boolean", "string"]}});
+        let mut search = search_for("think", &properties, KnownValues::default());
+        let mut tried = Vec::new();
+        while let Some(call) = search.next_call() {
+            tried.extend(call.arguments.get("is_next").cloned());
+            search.failed(&call, "is_next is required");
+        }
+        assert_eq!(tried.first(), Some(&json!(true)), "{tried:?}");
     }
 
     #[test]

@@ -58,22 +58,27 @@ impl RunSandbox {
 
     /// What tools may work on in the sandbox.
     pub(crate) fn places(&self) -> Vec<KnownPlace> {
-        let place = |(path, is_folder, words): &(&str, bool, &[&str])| KnownPlace {
+        let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        let place = |(path, is_folder, words, topics): &Place| KnownPlace {
             path: format!("{ROOT}/{path}"),
-            words: words.iter().map(|word| (*word).to_owned()).collect(),
+            words: owned(words),
+            topics: owned(topics),
             is_folder: *is_folder,
         };
         if self.values.is_empty() { Vec::new() } else { PLACES.iter().map(place).collect() }
     }
 }
 
-/// What is in the sandbox for tools to work on, whether it is a folder, and words that name it.
-const PLACES: [(&str, bool, &[&str]); 5] = [
-    ("allowed/notes.txt", false, &["file", "filename", "filepath", "text", "document", "note"]),
-    ("allowed", true, &["directory", "dir", "folder", "root", "cwd", "workspace"]),
-    ("repo", true, &["repo", "repository", "git", "branch", "commit"]),
-    ("data.db", false, &["db", "database", "sqlite"]),
-    ("home/mbox", false, &["mailbox", "mbox"]),
+/// Where it is, whether it is a folder, words that name it, and words of tools that work on it.
+type Place = (&'static str, bool, &'static [&'static str], &'static [&'static str]);
+
+/// What is in the sandbox for tools to work on.
+const PLACES: [Place; 5] = [
+    ("allowed/notes.txt", false, &["file", "filename", "filepath", "text", "document", "note"], &[]),
+    ("allowed", true, &["directory", "dir", "folder", "root", "cwd", "workspace"], &[]),
+    ("repo", true, &["repo", "repository", "git"], &["branch", "commit"]),
+    ("data.db", false, &["db", "database", "sqlite"], &[]),
+    ("home/mbox", false, &["mailbox", "mbox"], &[]),
 ];
 
 /// Whether everything that is attacked can be started in a sandbox.
