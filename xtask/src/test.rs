@@ -63,7 +63,7 @@ const CODING: &str = "coding";
 /// Those of them that compare the verdict of a run with that of the agent's own recording of it, with a table of all.
 const TWICE: &str = "twice";
 
-/// The tests of `peers` that attack released servers with published weaknesses are in the module `published`.
+/// The tests of `peers` that attack released servers: with published weaknesses in the module `published`, without in `harmless`.
 const PUBLISHED: &str = "peers-cve";
 
 /// The tests of `crates/atr` that need the published rules are in the module `package`.
@@ -143,7 +143,7 @@ fn coding(runner: &mut Runner, part: &'static str, chosen: &[&str]) -> Result<()
     )
 }
 
-/// Released servers with published weaknesses, and the releases that mended them, each in a sandbox.
+/// Released servers with published weaknesses, the releases that mended them, and harmless servers, each in a sandbox.
 fn published_weaknesses(runner: &mut Runner) -> Result<(), Failure> {
     peers::run(runner)?;
     peers::run_published(runner)?;
@@ -152,7 +152,10 @@ fn published_weaknesses(runner: &mut Runner) -> Result<(), Failure> {
         "--",
         "--include-ignored",
         "--nocapture",
+        // A server is a process for each worker, and the tests start many.
+        "--test-threads=1",
         "published::",
+        "harmless::",
     ]);
     runner.command(
         PUBLISHED,
@@ -187,7 +190,7 @@ fn tested(
     peers::run(runner)?;
     tests.env("SORTIE_PEERS", peers::folder()).env("SORTIE_PYTHON", peers::python());
     tests.args(["--", "--include-ignored", "--skip", "coding_agents::", "--skip", "vscode::"]);
-    tests.args(["--skip", "published::", "--skip", "package::"]);
+    tests.args(["--skip", "published::", "--skip", "harmless::", "--skip", "package::"]);
     // A few of them are in every run; all of them take four minutes of CPU time.
     tests.args(["--skip", "a_hundred_thousand_random_edits"]);
     if let Some(fixtures) = fixtures {

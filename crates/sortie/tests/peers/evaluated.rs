@@ -98,6 +98,12 @@ impl Evaluated {
         self.with_verdict("exploited").into_iter().map(finding).collect()
     }
 
+    /// Everything whose times decided nothing.
+    pub(crate) fn disturbed(&self) -> BTreeSet<Finding> {
+        let errors = self.with_verdict("error").into_iter();
+        errors.filter(|case| case["failure"]["kind"] == "disturbed").map(finding).collect()
+    }
+
     /// One weakness at one argument is told once, however many cases show it. Gives the weaknesses: their CWE, tool and argument, or `-`.
     pub(crate) fn each_weakness_is_told_once(&self) -> Vec<(String, String)> {
         let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
@@ -123,8 +129,10 @@ impl Evaluated {
     /// Everything was played to a verdict, or says why not.
     pub(crate) fn nothing_is_left_unsaid(&self) {
         let mut errors = self.with_verdict("error");
-        // A tool that never worked says why, once.
-        errors.retain(|case| case["failure"]["kind"] != "control_failed");
+        // A tool that never worked says why, once; times that other work on the machine disturbed decide nothing.
+        errors.retain(|case| {
+            case["failure"]["kind"] != "control_failed" && case["failure"]["kind"] != "disturbed"
+        });
         assert!(errors.is_empty(), "{errors:#?}\n{}", self.stderr);
         assert!(self.decided() > 0, "nothing was decided\n{}", self.stderr);
         for verdict in ["skipped", "not_applicable"] {

@@ -12,6 +12,7 @@ mod coding_agents;
 mod conformance;
 mod evaluated;
 mod failures;
+mod harmless;
 mod harness;
 mod hostile;
 mod keys;
