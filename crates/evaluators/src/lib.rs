@@ -55,7 +55,7 @@ pub mod suites;
 mod template;
 
 pub use catalogue::{Catalogue, CatalogueEntry, Unknown};
-pub use checks::{Because, CheckError, CompiledChecks, Decision, Disturbed};
+pub use checks::{Because, CheckError, CompiledChecks, Decision};
 pub use files::{File, FileContent, FileDiagnostics, Root};
 pub use form::{Form, NoArguments};
 pub use load::{Loaded, load};

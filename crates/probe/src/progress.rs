@@ -72,12 +72,17 @@ impl AttackProgress {
         if case.first || place.first == 0 || place.met_nothing < place.first {
             return None;
         }
-        let probes = place.first;
-        Some(match &case.control_failure {
-            Some(_) => "not needed: no harmless call of its tool works (`--exhaustive` plays all)".to_owned(),
-            None => format!(
-                "not needed: the tool works, and the {probes} likeliest patterns of `{evaluator}` met nothing in `{tool}` at `{argument}` (`--exhaustive` plays all)"
-            ),
-        })
+        if case.control_failure.is_some() {
+            return Some(
+                "not needed: no harmless call of its tool works (`--exhaustive` plays all)".to_owned(),
+            );
+        }
+        let likeliest = match place.first {
+            1 => "the likeliest pattern".to_owned(),
+            first => format!("the {first} likeliest patterns"),
+        };
+        Some(format!(
+            "not needed: the tool works, and {likeliest} of `{evaluator}` met nothing in `{tool}` at `{argument}` (`--exhaustive` plays all)"
+        ))
     }
 }

@@ -142,7 +142,7 @@ impl Exchange {
         }
         // No judge knows more about the times than the clock.
         if let Some(disturbed) = decision.disturbed {
-            let failure = Failure::new(FailureKind::Disturbed, Fault::None, disturbed.to_string());
+            let failure = Failure::new(FailureKind::Disturbed, Fault::None, disturbed);
             return Ok(Outcome { warnings, hints, ..failed(case, failure) });
         }
         let Some(judge) = judge else {

@@ -47,11 +47,11 @@ const REPEATED: &str = "\u{2026}";
      less busy, or with `--jobs 1`",
     tries(*.series)
 )]
-pub struct Disturbed {
+pub(super) struct Disturbed {
     /// How many series of calls were measured.
-    pub series: usize,
+    series: usize,
     /// The times of the last one.
-    pub times: String,
+    times: String,
 }
 
 fn tries(series: usize) -> String {

@@ -15,7 +15,6 @@ use sortie_oatf::{
 
 use crate::model::{Check, CheckSays, Test, Verdict};
 use crate::template::Values;
-pub use measure::Disturbed;
 use shown::Shown;
 use sortie_trace::Transcript;
 
@@ -70,8 +69,8 @@ pub struct Decision {
     pub hints: Vec<Because>,
     /// Checks that could not be asked.
     pub errors: Vec<CheckError>,
-    /// A measurement that neither fails the target nor clears it. Nothing passes a target beside it.
-    pub disturbed: Option<Disturbed>,
+    /// Why a measurement neither fails the target nor clears it. Nothing passes a target beside it.
+    pub disturbed: Option<String>,
 }
 
 /// A check that holds, and what it rests on.
@@ -153,7 +152,7 @@ impl CompiledChecks {
                 let asked = match check.test {
                     Test::Measure(measure) => {
                         Ok(measure.ask(transcript, check.line).unwrap_or_else(|disturbed| {
-                            decision.disturbed = Some(disturbed);
+                            decision.disturbed = Some(disturbed.to_string());
                             None
                         }))
                     }
