@@ -1,6 +1,6 @@
 """An MCP server on the Python SDK with faults that were planted, and its twin without them.
 
-    weak_server.py [--faults all|none|NAME,NAME…] [--prepared] [--locked] [--folder DIR] [--token TOKEN] [--stdio] [--port 0] [--lifetime 600] [--list]
+    weak_server.py [--faults all|none|NAME,NAME…] [--prepared] [--locked] [--folder DIR] [--token TOKEN] [--stdio] [--port 0] [--lifetime 3600] [--list]
 
 Without --stdio the first line on standard output is its URL (Streamable HTTP). With `--faults none` it is the twin:
 the same tools, each done properly. With `--prepared` every tool works at a desk that was opened before, and refuses
@@ -466,7 +466,7 @@ def main():
     parser.add_argument("--token")
     parser.add_argument("--stdio", action="store_true")
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--lifetime", type=float, default=600)
+    parser.add_argument("--lifetime", type=float, default=3600)
     options = parser.parse_args()
     if options.list:
         for name, (tool, wrong) in FAULTS.items():
