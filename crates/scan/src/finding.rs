@@ -70,13 +70,16 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl FindingRow {
-    /// Computes its id.
+    /// Computes its id: from where the finding stands, and from what stands there. When a late message moves others, one that comes to the place of
+    /// another is not taken for it.
     #[must_use]
     pub(crate) fn with_id(mut self) -> Self {
         let mut digest = Context::new(&SHA256);
         let seq = self.seq.to_string();
         let start = self.start.map(|start| start.to_string()).unwrap_or_default();
-        for part in [&self.session, &seq, &self.document, &self.indicator, &self.path, &start] {
+        let text = self.text.as_deref().unwrap_or_default();
+        let place = [&self.session, &seq, &self.document, &self.indicator, &self.path, &start, &self.time];
+        for part in place.into_iter().map(String::as_str).chain([text]) {
             // The length keeps two parts from being another two.
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part.as_bytes());
