@@ -9,7 +9,9 @@ use super::{is_zero, normal_id, pairs, plain, protobuf, span_text};
 /// The longest name of a service that stays with each of its spans.
 const MAX_SERVICE: usize = 1024;
 /// The most spans and events of one export.
-const MAX_ITEMS: usize = 1 << 20;
+const MAX_ITEMS: usize = 1 << 17;
+/// What they may take, each with the name of its service: a short export can say a long name for many empty spans.
+const MAX_BYTES: usize = 64 << 20;
 
 /// A span or a log event of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,22 +56,22 @@ impl ExportItem {
             return Self::split_protobuf(body);
         }
         let text = std::str::from_utf8(body).map_err(|_| ExportError("it is not UTF-8".to_owned()))?;
-        let mut items = Vec::new();
+        let mut items = ExportItems::default();
         split_json(text, true, &mut items)?;
-        Ok(items)
+        Ok(items.items)
     }
 
     /// The same of protobuf alone. An empty message is an export of nothing.
     pub fn split_protobuf(body: &[u8]) -> Result<Vec<Self>, ExportError> {
         let json = protobuf::as_json(body);
         let json = json.ok_or_else(|| ExportError("it is not protobuf of OTLP".to_owned()))?;
-        let mut items = Vec::new();
+        let mut items = ExportItems::default();
         split_json(&json, false, &mut items)?;
-        Ok(items)
+        Ok(items.items)
     }
 }
 
-fn split_json(json: &str, may_be_list: bool, items: &mut Vec<ExportItem>) -> Result<(), ExportError> {
+fn split_json(json: &str, may_be_list: bool, items: &mut ExportItems) -> Result<(), ExportError> {
     let shorten = |text: String| ExportError(text.chars().take(300).collect());
     let export: Export<'_> = match serde_json::from_str(json) {
         Ok(export) => export,
@@ -92,15 +94,12 @@ fn split_json(json: &str, may_be_list: bool, items: &mut Vec<ExportItem>) -> Res
         let mut attributes = Attributes::default();
         attributes.sort(&span.span.attributes);
         let conversation = attributes.conversation.and_then(AttributeValue::text);
-        return put(
-            items,
-            ExportItem {
-                trace: id(&span.span.trace),
-                conversation: conversation.filter(|id| !id.is_empty()).map(Into::into),
-                is_root: is_zero(&span.span.parent),
-                line: one_line(json),
-            },
-        );
+        return items.put(ExportItem {
+            trace: id(&span.span.trace),
+            conversation: conversation.filter(|id| !id.is_empty()).map(Into::into),
+            is_root: is_zero(&span.span.parent),
+            line: one_line(json),
+        });
     }
     // Read twice: the first time for what a span says, the second for how it is written.
     let written: WrittenExport<'_> =
@@ -110,7 +109,7 @@ fn split_json(json: &str, may_be_list: bool, items: &mut Vec<ExportItem>) -> Res
         let service = service.and_then(|pair| pair.value).filter(|value| value.get().len() <= MAX_SERVICE);
         for (scope, raw) in resource.scopes.iter().zip(&raw.scopes) {
             for (span, raw) in scope.spans.iter().zip(&raw.spans) {
-                put(items, span_item(span, raw, service))?;
+                items.put(span_item(span, raw, service))?;
             }
             for (record, raw) in scope.records.iter().zip(&raw.records) {
                 let attributes = pairs(&record.attributes);
@@ -120,15 +119,12 @@ fn split_json(json: &str, may_be_list: bool, items: &mut Vec<ExportItem>) -> Res
                     value.text()
                 });
                 let line = export_line("resourceLogs", "scopeLogs", "logRecords", service, raw.get());
-                put(
-                    items,
-                    ExportItem {
-                        trace: id(&record.trace),
-                        conversation: conversation.filter(|id| !id.is_empty()).map(Into::into),
-                        is_root: false,
-                        line,
-                    },
-                )?;
+                items.put(ExportItem {
+                    trace: id(&record.trace),
+                    conversation: conversation.filter(|id| !id.is_empty()).map(Into::into),
+                    is_root: false,
+                    line,
+                })?;
             }
         }
     }
@@ -148,12 +144,25 @@ fn span_item(span: &Span<'_>, raw: &RawValue, service: Option<&RawValue>) -> Exp
     }
 }
 
-fn put(items: &mut Vec<ExportItem>, item: ExportItem) -> Result<(), ExportError> {
-    if items.len() == MAX_ITEMS {
-        return Err(ExportError(format!("it has more than {MAX_ITEMS} spans and events")));
+/// The items of an export, within limits.
+#[derive(Default)]
+struct ExportItems {
+    items: Vec<ExportItem>,
+    bytes: usize,
+}
+
+impl ExportItems {
+    fn put(&mut self, item: ExportItem) -> Result<(), ExportError> {
+        self.bytes += item.line.len();
+        if self.items.len() == MAX_ITEMS {
+            return Err(ExportError(format!("it has more than {MAX_ITEMS} spans and events")));
+        }
+        if self.bytes > MAX_BYTES {
+            return Err(ExportError(format!("its spans and events take more than {MAX_BYTES} bytes")));
+        }
+        self.items.push(item);
+        Ok(())
     }
-    items.push(item);
-    Ok(())
 }
 
 fn id(written: &str) -> String {
@@ -217,4 +226,27 @@ where
     T: serde::Deserialize<'j>,
 {
     <Option<Vec<T>> as serde::Deserialize>::deserialize(deserializer).map(Option::unwrap_or_default)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn export(service: &str, spans: usize) -> String {
+        let spans = vec!["{}"; spans].join(",");
+        format!(
+            r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"{service}"}}}}]}},"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#
+        )
+    }
+
+    #[test]
+    fn a_short_export_of_many_empty_spans_takes_no_more_than_the_limits() {
+        let reason = |export: String| {
+            ExportItem::split(export.as_bytes()).map(|items| items.len()).map_err(|error| error.0)
+        };
+        assert_eq!(reason(export("agent", 1000)), Ok(1000));
+        assert!(reason(export("agent", MAX_ITEMS + 1)).unwrap_err().contains("spans and events"));
+        // Each would repeat the name.
+        assert!(reason(export(&"x".repeat(900), 100_000)).unwrap_err().contains("bytes"));
+    }
 }
