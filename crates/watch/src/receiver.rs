@@ -9,11 +9,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use flate2::read::MultiGzDecoder;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response, StatusCode};
 use ring::digest::{SHA256, digest};
 use sortie_spans::ExportItem;
 use sortie_wire::Limits;
-use sortie_wire::http::{Body, Hosts, Listener, RequestBody, read_body};
+use sortie_wire::http::{Body, Hosts, Listener, RequestBody, discard_body, read_body_of};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -23,6 +24,8 @@ use crate::arrival::{Arrival, ArrivalContent, Inbox};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// What is read of one request, decompressed.
 const BODY_BYTES: usize = 8 << 20;
+/// What is read and dropped of a request that is refused.
+const DISCARDED_BYTES: usize = 4 * BODY_BYTES;
 /// Open connections.
 const CONNECTIONS: usize = 256;
 /// How long a head or a body may take.
@@ -82,27 +85,32 @@ impl Receiver {
     }
 
     async fn answer(&self, request: Request<RequestBody>) -> Response<Body> {
-        let encoding = Encoding::of(request.headers());
-        match self.receive(request, encoding).await {
+        let (request, mut body) = request.into_parts();
+        let encoding = Encoding::of(&request.headers);
+        match self.receive(&request, &mut body, encoding).await {
             Ok(()) => encoding.unwrap_or(Encoding::Json).success(),
-            Err(refusal) => refusal.response(encoding.unwrap_or(Encoding::Json)),
+            Err(refusal) => {
+                discard_body(&mut body, DISCARDED_BYTES, SLOW).await;
+                refusal.response(encoding.unwrap_or(Encoding::Json))
+            }
         }
     }
 
     async fn receive(
         &self,
-        request: Request<RequestBody>,
+        request: &Parts,
+        body: &mut RequestBody,
         encoding: Option<Encoding>,
     ) -> Result<(), Refusal> {
-        let headers = request.headers();
+        let headers = &request.headers;
         self.hosts.check(headers).map_err(|foreign| Refusal::new(foreign.status(), foreign.to_string()))?;
         if !self.is_allowed(headers) {
             return Err(Refusal::new(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong"));
         }
-        if !matches!(request.uri().path(), "/v1/traces" | "/v1/logs") {
+        if !matches!(request.uri.path(), "/v1/traces" | "/v1/logs") {
             return Err(Refusal::new(StatusCode::NOT_FOUND, "there are only /v1/traces and /v1/logs"));
         }
-        if request.method() != Method::POST {
+        if request.method != Method::POST {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "send POST"));
         }
         let Some(encoding) = encoding else {
@@ -121,7 +129,7 @@ impl Receiver {
         let said = http_body_length(headers).filter(|_| !is_gzip).unwrap_or(BODY_BYTES);
         let room = self.inbox.room_within(said.min(BODY_BYTES), PATIENCE).await;
         let room = room.ok_or_else(Refusal::busy)?;
-        let body = read_body(request.into_body(), &self.limits).await;
+        let body = read_body_of(body, &self.limits).await;
         let body = body.map_err(|error| Refusal::new(error.status(), error.to_string()))?;
         let body = if is_gzip { Bytes::from(unpack(&body)?) } else { body };
         let items = match encoding {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http::header::{CONNECTION, CONTENT_TYPE};
@@ -138,6 +139,28 @@ impl BodyError {
 ///
 /// A body that says it is too long is refused before any of it is read.
 pub async fn read_body(mut body: RequestBody, limits: &Limits) -> Result<Bytes, BodyError> {
+    read_body_of(&mut body, limits).await
+}
+
+/// Reads what is left of a body and drops it, up to so many bytes and for so long. Many clients read an answer only when they have sent all of
+/// their request; one that is cut off before sees a broken connection and not the reason.
+pub async fn discard_body(body: &mut RequestBody, bytes: usize, time: Duration) {
+    let read = async {
+        let mut left = bytes;
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len);
+            if length > left {
+                return;
+            }
+            left -= length;
+        }
+    };
+    // Whoever is slower than that is cut off.
+    let _ = tokio::time::timeout(time, read).await;
+}
+
+/// As [`read_body`]. What was not read is left.
+pub async fn read_body_of(body: &mut RequestBody, limits: &Limits) -> Result<Bytes, BodyError> {
     let too_long = || BodyError::TooLong(limits.message_bytes);
     if body.size_hint().lower() > limits.message_bytes as u64 {
         return Err(too_long());

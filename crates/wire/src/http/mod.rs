@@ -10,7 +10,7 @@ mod hosts;
 mod server;
 mod stream;
 
-pub use body::{Body, BodyError, Cut, RequestBody, read_body};
+pub use body::{Body, BodyError, Cut, RequestBody, discard_body, read_body, read_body_of};
 pub(crate) use body::{closing, respond};
 pub(crate) use client::is_event_stream;
 pub use client::{
