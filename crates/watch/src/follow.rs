@@ -221,7 +221,7 @@ impl Follower {
                 "`{}` is shorter than before: it is read again from its beginning",
                 file.name
             ));
-            file.offset = 0;
+            (file.offset, file.is_skipping) = (0, false);
             file.buffer.clear();
             return Ok(Step::Read);
         }
@@ -229,24 +229,26 @@ impl Follower {
         file.buffer.resize(begin + CHUNK, 0);
         let read = opened.read_at(&mut file.buffer[begin..], read_to);
         file.buffer.truncate(begin + *read.as_ref().unwrap_or(&0));
-        let is_replaced = read? == 0 && fs::metadata(&file.path).is_ok_and(|about| id_of(&about) != id);
+        let is_at_end = read? == 0;
+        let is_replaced = is_at_end && fs::metadata(&file.path).is_ok_and(|about| id_of(&about) != id);
+        if file.is_skipping {
+            // Nothing is kept of a line that is too long. What stands behind it is looked at as if it came now.
+            let end = file.buffer.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+            file.is_skipping = end.is_none() && !is_replaced;
+            let skipped = end.unwrap_or(file.buffer.len());
+            file.offset += skipped as u64;
+            file.buffer.drain(..skipped);
+            if file.is_skipping {
+                return Ok(if is_at_end { Step::Idle } else { Step::Read });
+            }
+        }
+        let begin = begin.min(file.buffer.len());
         let end = match memchr_last(&file.buffer[begin..]) {
             Some(at) => begin + at + 1,
             // Whoever wrote it writes no more: its last line is a line.
             None if is_replaced => file.buffer.len(),
             None => 0,
         };
-        if file.is_skipping {
-            let Some(first) = file.buffer.iter().position(|byte| *byte == b'\n') else {
-                file.offset += file.buffer.len() as u64;
-                file.buffer.clear();
-                return Ok(Step::Read);
-            };
-            file.offset += first as u64 + 1;
-            file.buffer.drain(..=first);
-            file.is_skipping = false;
-            return Ok(Step::Read);
-        }
         if end == 0 && file.buffer.len() > MAX_LINE_BYTES {
             let reason = format!("the line is longer than {MAX_LINE_BYTES} bytes");
             let error = RowError {
