@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// How many bytes may wait to be evaluated.
 const WAITING_BYTES: usize = 32 << 20;
 /// What one permit stands for: the queue has a bound on its length too.
-const PERMIT_BYTES: usize = 4096;
+pub(crate) const PERMIT_BYTES: usize = 4096;
 const PERMITS: usize = WAITING_BYTES / PERMIT_BYTES;
 
 /// Called when the findings of an arrival are written.
@@ -81,7 +81,10 @@ impl Inbox {
 
     /// Waits until so many bytes may wait.
     pub(crate) async fn room(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.room).acquire_many_owned(permits(bytes)).await.ok()
+        Arc::clone(&self.room)
+            .acquire_many_owned(u32::try_from(permits(bytes)).unwrap_or(u32::MAX))
+            .await
+            .ok()
     }
 
     /// The same, no longer than this.
@@ -95,6 +98,7 @@ impl Inbox {
     }
 }
 
-fn permits(bytes: usize) -> u32 {
-    u32::try_from(bytes.div_ceil(PERMIT_BYTES).clamp(1, PERMITS)).unwrap_or(u32::MAX)
+/// What so many bytes need; no more than there is.
+pub(crate) fn permits(bytes: usize) -> usize {
+    bytes.div_ceil(PERMIT_BYTES).clamp(1, PERMITS)
 }

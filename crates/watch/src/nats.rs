@@ -8,17 +8,20 @@ use async_nats::ConnectOptions;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind, Message};
 use futures_util::StreamExt as _;
-use sortie_scan::RowError;
+use sortie_scan::{MAX_LINE_BYTES, RowError};
 use sortie_spans::ExportItem;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
-use crate::arrival::{Arrival, ArrivalContent, Inbox};
+use crate::arrival::{Arrival, ArrivalContent, Inbox, PERMIT_BYTES, permits};
 
 /// How many messages are delivered before the first is acknowledged.
 const PENDING: i64 = 1024;
 /// How many messages, and bytes of them, are asked for at once.
 const PULLED: usize = 256;
 const PULLED_BYTES: usize = 4 << 20;
+/// How a server says that the next message is larger than what was asked for, or than what is left of it.
+const TOO_LARGE: &str = "Exceeds MaxBytes";
 /// How long the server waits for an acknowledgement before it delivers a message again.
 const ACK_WAIT: Duration = Duration::from_secs(10);
 /// How long the server may be silent when it was asked for messages, beyond the time that it was given.
@@ -58,6 +61,25 @@ pub(crate) struct Consumer {
     note: Note,
 }
 
+/// How much is asked for.
+#[derive(Clone, Copy)]
+enum PullSize {
+    /// Messages of a size that many have.
+    Many,
+    /// One message, however large.
+    One,
+}
+
+/// How a pull ends.
+enum PullEnd {
+    /// Nobody wants more.
+    Stopped,
+    /// Everything that was there, or that was asked for, came.
+    Over,
+    /// Nothing came, since the next message is larger than what was asked for.
+    NextIsLarge,
+}
+
 /// Why messages do not come.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -93,13 +115,13 @@ impl Consumer {
         let mut consumer = self.connect().await?;
         // What was delivered to nobody who lives comes again after a while, and must come before what is new: a session is read in order.
         wait_for_pending(&mut consumer).await?;
+        let mut size = PullSize::Many;
         loop {
-            // Room first: what is not asked for stays at the server.
-            let Some(room) = self.inbox.room(PULLED_BYTES).await else { return Ok(()) };
-            if !self.pull(&consumer, stop).await? {
-                return Ok(());
-            }
-            drop(room);
+            size = match self.pull(&consumer, size, stop).await? {
+                PullEnd::Stopped => return Ok(()),
+                PullEnd::Over => PullSize::Many,
+                PullEnd::NextIsLarge => PullSize::One,
+            };
         }
     }
 
@@ -123,40 +145,60 @@ impl Consumer {
         stream.get_or_create_consumer(&self.input.consumer, config).await.map_err(|error| text(&error))
     }
 
-    /// Takes some messages, and says whether anybody wants more.
-    async fn pull(&self, consumer: &PullConsumer, stop: &CancellationToken) -> Result<bool, NatsError> {
-        let batch = consumer
-            .batch()
-            .max_messages(PULLED)
-            .max_bytes(PULLED_BYTES)
-            .expires(Duration::from_secs(1))
-            .messages();
-        let batch = tokio::time::timeout(SILENCE, batch).await;
+    /// Takes some messages.
+    async fn pull(
+        &self,
+        consumer: &PullConsumer,
+        size: PullSize,
+        stop: &CancellationToken,
+    ) -> Result<PullEnd, NatsError> {
+        let batch = consumer.batch().expires(Duration::from_secs(1));
+        // Room first: what is not asked for stays at the server. A message of any size has all of the room.
+        let (batch, bytes) = match size {
+            PullSize::Many => {
+                (batch.max_messages(PULLED).max_bytes(PULLED_BYTES), PULLED_BYTES + PULLED * PERMIT_BYTES)
+            }
+            PullSize::One => (batch.max_messages(1), usize::MAX),
+        };
+        let Some(mut room) = self.inbox.room(bytes).await else { return Ok(PullEnd::Stopped) };
+        let batch = tokio::time::timeout(SILENCE, batch.messages()).await;
         let batch = batch.map_err(|_| NatsError("the server is silent".to_owned()))?;
         let mut batch = batch.map_err(|error| NatsError(error.to_string()))?;
+        let mut taken = 0;
         loop {
             let next = tokio::select! {
                 next = tokio::time::timeout(SILENCE, batch.next()) => next,
-                () = stop.cancelled() => return Ok(false),
+                () = stop.cancelled() => return Ok(PullEnd::Stopped),
             };
             let next = next.map_err(|_| NatsError("the server is silent".to_owned()))?;
             match next {
-                None => return Ok(true),
+                None => return Ok(PullEnd::Over),
                 Some(Ok(message)) => {
-                    if !self.hand_on(message).await {
-                        return Ok(false);
+                    taken += 1;
+                    // Its part of the room, which is there since the server sends no more than was asked for.
+                    let part = room.split(room.num_permits().min(permits(message.payload.len())));
+                    if !self.hand_on(message, part) {
+                        return Ok(PullEnd::Stopped);
                     }
                 }
-                Some(Err(error)) => return Err(NatsError(error.to_string())),
+                Some(Err(error)) => {
+                    let reason = error.to_string();
+                    return match reason.contains(TOO_LARGE) {
+                        true if taken == 0 => Ok(PullEnd::NextIsLarge),
+                        true => Ok(PullEnd::Over),
+                        false => Err(NatsError(reason)),
+                    };
+                }
             }
         }
     }
 
-    async fn hand_on(&self, message: Message) -> bool {
-        let room = self.inbox.room(message.payload.len()).await;
+    fn hand_on(&self, message: Message, room: Option<OwnedSemaphorePermit>) -> bool {
         let at = message.info().map_or(0, |info| info.stream_sequence);
         let payload = message.payload.clone();
-        let content = if is_trace(&payload) {
+        let content = if payload.len() > MAX_LINE_BYTES {
+            self.error(at, &format!("it is longer than {MAX_LINE_BYTES} bytes"))
+        } else if is_trace(&payload) {
             let header = message.headers.as_ref().and_then(|headers| headers.get(SESSION));
             let session = header.map_or(message.subject.as_str(), |value| value.as_str());
             if session.len() > MAX_SESSION || session.contains(['\n', '\r']) {
