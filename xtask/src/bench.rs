@@ -89,13 +89,17 @@ pub(crate) fn imports(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
 /// `cargo xtask bench watch`: `sortie watch` behind a real `nats-server`, ten minutes at full rate with kills of both, against a scan.
 pub(crate) fn watch(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let server = std::env::var("SORTIE_NATS_SERVER").unwrap_or_else(|_| "nats-server".to_owned());
+    // Tests that need a server first: what they find in seconds, the long run finds late.
+    let help = "`nats-server` is in Debian's package of that name; SORTIE_NATS_SERVER names another one";
+    let mut tests = cargo(["test", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
+    tests.args(["--test", "it", "--", "--include-ignored"]).env("SORTIE_NATS_SERVER", &server);
+    runner.command("tests with a server", &mut tests, help)?;
     let build = ["build", "--release", "--quiet", "--package", "sortie", "--features", "nats"];
     runner.command("build", &mut cargo(build), "the program does not compile")?;
     let mut command =
         cargo(["run", "--release", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
     command.args(["--example", "soak", "--", "target/release/sortie"]).arg(server);
     command.arg(if quick { "60" } else { "600" });
-    let help = "`nats-server` is in Debian's package of that name; SORTIE_NATS_SERVER names another one";
     runner.command("bench watch", &mut command, help)
 }
 

@@ -29,6 +29,8 @@ const BATCH_ROWS: usize = 4096;
 const LIVE_BYTES: usize = 48 << 20;
 /// What a session takes in memory, without its messages.
 const LIVE_SESSION: usize = 16 << 10;
+/// What a session that is put together from spans may take: it is read as a whole.
+const GROUP_BYTES: u64 = 32 << 20;
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_millis(500);
 /// The mark of how long the output was.
@@ -490,6 +492,14 @@ impl Evaluator {
         self.spool.append(EntryKind::Spans, &key, &payload)?;
         self.has_messages = true;
         self.use_group(&key);
+        if self.groups.groups.get(&key).is_some_and(|group| group.bytes > GROUP_BYTES) {
+            (self.note)(&format!(
+                "a session ended early: its spans take more than {GROUP_BYTES} bytes; later spans of it are a new session"
+            ));
+            self.expired += 1;
+            self.summary.expired_early = self.expired;
+            self.close(EntryKind::Spans, &key)?;
+        }
         Ok(())
     }
 
@@ -550,7 +560,7 @@ impl Evaluator {
                     continue;
                 }
                 group.known.insert(finding);
-                let replaced = moved.remove(&content_hash(finding));
+                let replaced = moved.get_mut(&content_hash(finding)).and_then(Vec::pop);
                 if self.already.remove(&id) {
                     continue;
                 }
@@ -575,13 +585,13 @@ impl Evaluator {
     // Files.
 
     fn trace_file(&mut self, name: &Arc<str>, chunk: &FileChunk) {
-        let is_next = |file: &TraceFile| {
-            file.mark.id == chunk.id && file.mark.offset == chunk.at && Arc::ptr_eq(&file.rules, &self.rules)
-        };
+        // A line that is too long is left out by whoever reads the file, and the session goes on behind it.
+        let goes_on = |mark: FileMark| mark.id == chunk.id && mark.offset <= chunk.at;
+        let is_next = |file: &TraceFile| goes_on(file.mark) && Arc::ptr_eq(&file.rules, &self.rules);
         if !self.files.get(name).is_some_and(is_next) {
             let known = self.files.get(name).map(|file| file.mark);
             let marked = || FileMark::from_bytes(self.spool.marked(&file_key(name))?);
-            let mark = known.or_else(marked).filter(|mark| mark.id == chunk.id && mark.offset == chunk.at);
+            let mark = known.or_else(marked).filter(|mark| goes_on(*mark));
             let file = self.reopen(name, &chunk.path, mark, chunk);
             self.files.insert(Arc::clone(name), file);
         }
@@ -832,6 +842,10 @@ impl Evaluator {
 
     pub(crate) fn sweep_for_test(&mut self) {
         self.sweep().unwrap();
+    }
+
+    pub(crate) fn summary_for_test(&self) -> WatchSummary {
+        self.summary
     }
 }
 

@@ -113,11 +113,14 @@ impl KnownFindings {
         }
     }
 
-    /// Those that are not among these findings, by what they say.
-    pub(crate) fn missing_from(&self, rows: &HashSet<u128>) -> HashMap<u64, u128> {
+    /// Those that are not among these findings, by what they say: several traces may say the same at the same time.
+    pub(crate) fn missing_from(&self, rows: &HashSet<u128>) -> HashMap<u64, Vec<u128>> {
+        let mut missing: HashMap<u64, Vec<u128>> = HashMap::new();
         // Errors have no content.
-        let missing = self.0.iter().filter(|(id, content)| **content != 0 && !rows.contains(id));
-        missing.map(|(id, content)| (*content, *id)).collect()
+        for (id, content) in self.0.iter().filter(|(id, content)| **content != 0 && !rows.contains(id)) {
+            missing.entry(*content).or_default().push(*id);
+        }
+        missing
     }
 
     pub(crate) fn remove(&mut self, id: u128) {

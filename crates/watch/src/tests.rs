@@ -19,6 +19,7 @@ fn rules() -> Rules {
     let texts = [
         "indicators: [{surface: tools/call, direction: request, target: arguments.path, pattern: {contains: id_rsa}}]",
         "indicators: [{surface: tools/call, direction: request, target: arguments, pattern: {condition: {exists: true}}, x-sortie: {flow: {from: {protocol: mcp, surface: tools/call, direction: response}, to: {}, min_length: 12}}}]",
+        "indicators: [{protocol: local, surface: tools/call, direction: request, target: arguments.path, pattern: {contains: id_rsa}}]",
     ];
     Rules::new(texts.iter().zip(1..).map(|(indicators, number)| {
         let text = format!(
@@ -85,6 +86,12 @@ impl Bench {
 
     fn rows(&self) -> Vec<(String, u64, bool)> {
         read(&self.out())
+    }
+
+    /// What open sessions take on disk.
+    fn spool_bytes(&self) -> u64 {
+        let files = std::fs::read_dir(self.folder.path().join("state")).unwrap().flatten();
+        files.map(|file| file.metadata().unwrap().len()).sum()
     }
 }
 
@@ -196,4 +203,98 @@ fn more_sessions_than_are_allowed_end_the_oldest() {
         bench.rows(),
         [row("RULE-002", 2, false), row("RULE-002", 2, false), row("RULE-002", 2, false)]
     );
+}
+
+#[test]
+fn an_idle_session_ends_and_what_it_knew_is_forgotten() {
+    let mut bench = Bench::new();
+    let begin = [("a", answer(1, "a-value-that-leaves"))];
+    bench.run(&begin);
+    // Not idle for long enough.
+    let mut evaluator = bench.open();
+    evaluator.sweep_for_test();
+    drop(evaluator);
+    assert_eq!(bench.run(&[]).recovered, 1);
+    bench.options.session_idle = std::time::Duration::ZERO;
+    let mut evaluator = bench.open();
+    evaluator.sweep_for_test();
+    drop(evaluator);
+    let summary = bench.run(&[("a", call(2, "a-value-that-leaves"))]);
+    assert_eq!((summary.recovered, summary.messages), (0, 1));
+    assert!(bench.rows().is_empty(), "{:?}", bench.rows());
+}
+
+#[test]
+fn sessions_that_take_too_much_on_disk_end_the_oldest() {
+    let mut bench = Bench::new();
+    bench.options.max_spool_bytes = 40 << 20;
+    let text = "nothing to see here ".repeat(50_000);
+    let mut evaluator = bench.open();
+    let mut largest = 0;
+    for number in 0..100 {
+        evaluator.take_for_test(arrival(&format!("s{number}"), &answer(1, &text)));
+        evaluator.sweep_for_test();
+        largest = largest.max(bench.spool_bytes());
+    }
+    let summary = evaluator.summary_for_test();
+    assert!(summary.expired_early >= 50, "{summary:?}");
+    assert!(largest <= 57 << 20, "a segment may be over: {largest}");
+    drop(evaluator);
+    // The last ones are still open.
+    let open = bench.run(&[("s99", call(2, "id_rsa"))]).recovered;
+    assert!((10..50).contains(&open), "{open}");
+    assert_eq!(bench.rows(), [row("RULE-001", 2, false)]);
+}
+
+#[test]
+fn rules_that_are_loaded_again_between_any_two_messages_lose_none() {
+    let bench = Bench::new();
+    let (sender, inbox) = channel();
+    let mut expected = Vec::new();
+    for number in 0..20u64 {
+        for session in ["a", "b", "c"] {
+            let value = format!("value-{session}-{number:05}");
+            for line in
+                [answer(number * 3 + 1, &value), call(number * 3 + 2, &value), call(number * 3 + 3, "id_rsa")]
+            {
+                send(&sender, session, &line);
+                let source = Arc::from("");
+                let reload = Arrival { source, content: ArrivalContent::Reload, receipt: None, room: None };
+                sender.send(reload).unwrap();
+            }
+            expected.push(row("RULE-002", number * 3 + 2, false));
+            expected.push(row("RULE-001", number * 3 + 3, false));
+        }
+    }
+    drop(sender);
+    let summary = bench.open().run(&inbox).unwrap();
+    assert_eq!((summary.messages, summary.reloads), (180, 180));
+    let mut rows = bench.rows();
+    rows.sort();
+    expected.sort();
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn a_trace_of_spans_that_never_ends_is_evaluated_in_pieces() {
+    let bench = Bench::new();
+    let (sender, inbox) = channel();
+    let text = "nothing to see here ".repeat(50_000);
+    for number in 0..40u64 {
+        let arguments =
+            json!({"path": if number % 20 == 0 { "id_rsa" } else { "notes" }, "text": text}).to_string();
+        let attribute = |key: &str, value: &str| json!({"key": key, "value": {"stringValue": value}});
+        let span = json!({
+            "traceId": format!("{:032x}", 7), "spanId": format!("{:016x}", number + 2), "parentSpanId": format!("{:016x}", 1), "name": "execute_tool read",
+            "startTimeUnixNano": (1_763_373_600_000_000_000 + number).to_string(), "endTimeUnixNano": (1_763_373_600_000_000_000 + number).to_string(),
+            "attributes": [attribute("gen_ai.operation.name", "execute_tool"), attribute("gen_ai.tool.name", "read"), attribute("gen_ai.tool.call.arguments", &arguments)],
+        });
+        let export = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).to_string();
+        let content = ArrivalContent::Spans(sortie_spans::ExportItem::split(export.as_bytes()).unwrap());
+        sender.send(Arrival { source: Arc::from("otlp"), content, receipt: None, room: None }).unwrap();
+    }
+    drop(sender);
+    let summary = bench.open().run(&inbox).unwrap();
+    assert_eq!((summary.expired_early, summary.open), (1, 1), "{summary:?}");
+    assert_eq!(bench.rows().len(), 2, "{:?}", bench.rows());
 }

@@ -12,7 +12,7 @@ use sortie_wire::http::{Answer, Client, ClientOptions};
 
 use crate::traffic::{Running, export, ids, loader, options, rows, scanned, span, wait_until};
 
-fn receiving(folder: &Path) -> (WatchOptions, std::path::PathBuf) {
+pub(crate) fn receiving(folder: &Path) -> (WatchOptions, std::path::PathBuf) {
     let (mut options, out) = options(folder);
     options.otlp = Some(OtlpInput { address: "127.0.0.1:0".parse().unwrap(), token: None });
     (options, out)
@@ -24,18 +24,28 @@ async fn post(
     headers: &[(&'static str, &str)],
     body: impl Into<Bytes>,
 ) -> (u16, Bytes, HeaderMap) {
-    let url = format!("http://{}{path}", running.address.unwrap());
+    post_to(&format!("http://{}{path}", running.address.unwrap()), headers, body).await
+}
+
+pub(crate) async fn post_to(
+    url: &str,
+    headers: &[(&'static str, &str)],
+    body: impl Into<Bytes>,
+) -> (u16, Bytes, HeaderMap) {
     let mut map = HeaderMap::new();
     for (name, value) in headers {
         map.insert(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
     }
-    let response = Client::new(ClientOptions::default()).unwrap().post(&url, map, body.into()).await.unwrap();
+    let response = Client::new(ClientOptions::default()).unwrap().post(url, map, body.into()).await.unwrap();
     let Answer::Bytes(body) = response.body else { panic!("no stream") };
     (response.status.as_u16(), body, response.headers)
 }
 
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
+
+/// A status, and the path, headers and body of what it answers.
+type Case<'c> = (u16, &'c str, Vec<(&'static str, &'c str)>, Vec<u8>);
 
 /// The seven lowest bits.
 fn low_bits(length: usize) -> u8 {
@@ -122,6 +132,34 @@ async fn json_protobuf_and_gzip_give_the_findings_of_a_scan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_late_span_evaluates_its_session_again_and_moved_findings_say_which_they_replace() {
+    let folder = tempfile::tempdir().unwrap();
+    let (options, out) = receiving(folder.path());
+    let running = Running::start(options.clone(), loader()).await;
+    let send = async |running: &Running, spans: &[Value]| {
+        let (status, ..) = post(running, "/v1/traces", &[JSON], export(spans).to_string()).await;
+        assert_eq!(status, 200);
+    };
+    send(&running, &[span(1, 5, 1, "id_rsa five")]).await;
+    wait_until("the first finding", || rows(&out).len() == 1).await;
+    running.stop().await;
+    // After a restart the same span is known, and one that was before it moves it.
+    let running = Running::start(options, loader()).await;
+    send(&running, &[span(1, 5, 1, "id_rsa five")]).await;
+    send(&running, &[span(1, 4, 1, "id_rsa four")]).await;
+    wait_until("the findings of both", || rows(&out).len() == 3).await;
+    let summary = running.stop().await;
+    assert_eq!((summary.repeated_messages, summary.recovered), (1, 1));
+    let all = rows(&out);
+    let five = all[1..].iter().find(|row| row["text"] == "id_rsa five").unwrap();
+    assert_eq!(five["replaces"], all[0]["id"]);
+    let file = folder.path().join("same.jsonl");
+    std::fs::write(&file, export(&[span(1, 5, 1, "id_rsa five"), span(1, 4, 1, "id_rsa four")]).to_string())
+        .unwrap();
+    assert_eq!(ids(&out), scanned(&file));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_of_several_traces_is_one_session() {
     let folder = tempfile::tempdir().unwrap();
     let (options, out) = receiving(folder.path());
@@ -146,6 +184,78 @@ async fn a_conversation_of_several_traces_is_one_session() {
     running.stop().await;
     let sessions: Vec<Value> = rows(&out).iter().map(|row| row["session"].clone()).collect();
     assert!(sessions.contains(&Value::from("talk")), "{sessions:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_export_is_refused_as_the_specification_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut options, out) = receiving(folder.path());
+    options.otlp.as_mut().unwrap().token = Some("swordfish".to_owned());
+    let running = Running::start(options, loader()).await;
+    let token = ("authorization", "Bearer swordfish");
+    let bomb = gzip(&vec![b' '; 9 << 20]);
+    let cases: Vec<Case<'_>> = vec![
+        (401, "/v1/traces", vec![JSON], b"{}".to_vec()),
+        (401, "/v1/traces", vec![JSON, ("authorization", "Bearer swordfist")], b"{}".to_vec()),
+        (404, "/v1/metrics", vec![JSON, token], b"{}".to_vec()),
+        (415, "/v1/traces", vec![("content-type", "text/plain"), token], b"{}".to_vec()),
+        (415, "/v1/traces", vec![JSON, ("content-encoding", "br"), token], b"{}".to_vec()),
+        (400, "/v1/traces", vec![JSON, token], b"{\"resourceSpans\": 7}".to_vec()),
+        (400, "/v1/traces", vec![PROTOBUF, token], b"\xff\xff\xff".to_vec()),
+        (400, "/v1/traces", vec![JSON, ("content-encoding", "gzip"), token], b"no gzip".to_vec()),
+        (413, "/v1/traces", vec![JSON, ("content-encoding", "gzip"), token], bomb),
+        (413, "/v1/traces", vec![JSON, token], vec![b' '; 9 << 20]),
+        (403, "/v1/traces", vec![JSON, token, ("origin", "http://evil.example")], b"{}".to_vec()),
+        (200, "/v1/logs", vec![JSON, token], b"{\"resourceLogs\": []}".to_vec()),
+        (200, "/v1/traces", vec![PROTOBUF, token], Vec::new()),
+    ];
+    for (expected, path, headers, body) in cases {
+        let (status, answer, _) = post(&running, path, &headers, body).await;
+        assert_eq!(status, expected, "{path} {headers:?} {answer:?}");
+    }
+    assert_eq!(running.stop().await.messages, 0);
+    assert!(rows(&out).is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_writes_all_before_it_reads_gets_the_status() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut options, _) = receiving(folder.path());
+    options.otlp.as_mut().unwrap().token = Some("swordfish".to_owned());
+    let running = Running::start(options, loader()).await;
+    let address = running.address.unwrap();
+    let send = move |status: &str, path: &str, headers: &str, chunked: bool| {
+        let mut stream = std::net::TcpStream::connect(address).unwrap();
+        let length = 12 << 20;
+        let framing = if chunked {
+            "transfer-encoding: chunked".to_owned()
+        } else {
+            format!("content-length: {length}")
+        };
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: {address}\r\ncontent-type: application/json\r\n{headers}{framing}\r\n\r\n").unwrap();
+        let body = if chunked {
+            [format!("{length:x}\r\n").as_bytes(), &vec![b' '; length], b"\r\n0\r\n\r\n"].concat()
+        } else {
+            vec![b' '; length]
+        };
+        // In pieces: a client that is cut off notices while it writes.
+        for piece in body.chunks(64 << 10) {
+            stream.write_all(piece).expect(status);
+        }
+        let mut answer = [0; 12];
+        std::io::Read::read_exact(&mut stream, &mut answer).expect(status);
+        assert_eq!(String::from_utf8_lossy(&answer), format!("HTTP/1.1 {status}"));
+    };
+    let sent = tokio::task::spawn_blocking(move || {
+        let token = "authorization: Bearer swordfish\r\n";
+        for chunked in [false, true] {
+            send("401", "/v1/traces", "", chunked);
+            send("404", "/v1/metrics", token, chunked);
+            send("413", "/v1/traces", token, chunked);
+        }
+    });
+    sent.await.unwrap();
+    running.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
