@@ -15,6 +15,9 @@ const ENVIRONMENTS: [&str; 10] =
 /// The environments of servers with published weaknesses, and of the releases that mended them.
 const PUBLISHED_ENVIRONMENTS: [&str; 2] = ["vulnerable", "fixed"];
 
+/// The environment of DataFusion's Python package.
+const SCALE: &str = "datafusion";
+
 /// The environment of maturin, and the lock file of what the tests of the wheel need, which go into environments of their own.
 const MATURIN: &str = "maturin";
 const WHEEL_TESTS: &str = "wheel-tests";
@@ -81,6 +84,18 @@ pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
     }
     install_npm(runner, &npm_peer(&target, PUBLISHED, PUBLISHED_SERVER)?)?;
     leave_out_unprepared(runner)
+}
+
+/// Installs DataFusion's Python package, which only `cargo xtask scale` needs. Gives its Python.
+pub(crate) fn run_scale(runner: &mut Runner) -> Result<PathBuf, Failure> {
+    let target = folder();
+    let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
+    let environment = Peer::new(&target, SCALE, "bin/python", &[&format!("python/{SCALE}.txt")])?;
+    if !environment.is_fresh() {
+        install_uv(runner, &uv)?;
+    }
+    install_environment(runner, &uv, &environment)?;
+    Ok(environment.program())
 }
 
 /// Installs the rules of another project, which only `cargo xtask test --only atr` needs. Gives the folder of their package.
@@ -183,7 +198,7 @@ pub(crate) fn lock(runner: &mut Runner) -> Result<(), Failure> {
 
 /// What has a lock file in `peers/python`.
 fn locked() -> impl Iterator<Item = &'static str> {
-    ["uv", MODEL, MATURIN, WHEEL_TESTS].into_iter().chain(ENVIRONMENTS).chain(PUBLISHED_ENVIRONMENTS)
+    ["uv", MODEL, MATURIN, WHEEL_TESTS, SCALE].into_iter().chain(ENVIRONMENTS).chain(PUBLISHED_ENVIRONMENTS)
 }
 
 fn install_uv(runner: &mut Runner, uv: &Peer) -> Result<(), Failure> {

@@ -1,7 +1,10 @@
 //! `cargo xtask scale`: the workspace for `DataFusion` and Ballista, which takes long to build: its lints, its tests, and whether every way to
 //! scan traces finds the same.
 
-use crate::step::{Failure, Runner, cargo};
+use std::process::Command;
+
+use crate::peers;
+use crate::step::{Failure, Runner, cargo, root};
 
 const MANIFEST: &str = "scale/Cargo.toml";
 /// Messages that are scanned in every way, and those of a quick run.
@@ -9,51 +12,21 @@ const MESSAGES: [&str; 2] = ["1000000", "50000"];
 
 pub(crate) fn run(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     format(runner)?;
-    // With the profile of what is measured: the dependencies are built once.
-    runner.command(
-        "scale lints",
-        &mut cargo([
-            "clippy",
-            "--release",
-            "--manifest-path",
-            MANIFEST,
-            "--workspace",
-            "--all-targets",
-            "--",
-            "-D",
-            "warnings",
-        ]),
-        "mend what is named above",
-    )?;
-    runner.command(
-        "scale tests",
-        &mut cargo(["test", "--release", "--manifest-path", MANIFEST, "--workspace"]),
-        "see the test above",
-    )?;
-    runner.command(
-        "sortie",
-        &mut cargo(["build", "--release", "--package", "sortie"]),
-        "see the message above",
-    )?;
-    let messages = MESSAGES[usize::from(quick)];
-    runner.command(
-        "scale",
-        &mut cargo([
-            "run",
-            "--release",
-            "--quiet",
-            "--manifest-path",
-            MANIFEST,
-            "--package",
-            "sortie-scale-check",
-            "--",
-            "--sortie",
-            "target/release/sortie",
-            "--messages",
-            messages,
-        ]),
-        "a way to scan finds something else: see the rows above",
-    )
+    // All targets in one go and always the whole workspace: the features of dependencies are then the same, and they are built once.
+    let build = ["build", "--release", "--manifest-path", MANIFEST, "--workspace", "--all-targets"];
+    runner.command("scale build", &mut cargo(build), "see the message above")?;
+    let mut lints =
+        cargo(["clippy", "--release", "--manifest-path", MANIFEST, "--workspace", "--all-targets"]);
+    runner.command("scale lints", lints.args(["--", "-D", "warnings"]), "mend what is named above")?;
+    let tests = ["test", "--release", "--manifest-path", MANIFEST, "--workspace"];
+    runner.command("scale tests", &mut cargo(tests), "see the test above")?;
+    let program = ["build", "--release", "--package", "sortie"];
+    runner.command("sortie", &mut cargo(program), "see the message above")?;
+    let python = peers::run_scale(runner)?;
+    let mut check = Command::new(root().join("scale/target/release/scale-check"));
+    check.args(["--sortie", "target/release/sortie", "--messages", MESSAGES[usize::from(quick)], "--python"]);
+    check.arg(python).current_dir(root());
+    runner.command("scale", &mut check, "a way to scan finds something else: see the rows above")
 }
 
 /// Its format is checked with that of the others.

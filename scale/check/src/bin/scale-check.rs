@@ -11,10 +11,11 @@ use sortie_scale_check::corpus::{self, Corpus, CorpusSize};
 use sortie_scale_check::rows::{RowScope, differences, rows_of};
 
 const USAGE: &str = "\
-usage: scale-check --sortie PROGRAM [--programs DIR] [--repository DIR] [--folder DIR] [--messages N]
+usage: scale-check --sortie PROGRAM [--programs DIR] [--python PYTHON] [--repository DIR] [--folder DIR] [--messages N]
 
   --sortie PROGRAM   the program `sortie`
   --programs DIR     where sortie-sql, sortie-scheduler and sortie-executor are. Default: beside this program
+  --python PYTHON    a Python with DataFusion's package; without it, nothing is scanned from Python
   --repository DIR   whose recordings the traces are made of. Default: the current folder
   --folder DIR       for the traces, which are kept. Default: a temporary folder
   --messages N       number of messages. Default: 1000000";
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
 struct Check {
     sortie: PathBuf,
     programs: PathBuf,
+    python: Option<PathBuf>,
     repository: PathBuf,
     folder: PathBuf,
     messages: u64,
@@ -55,18 +57,21 @@ struct Scanned {
     time: Duration,
     /// Bytes of files that were read, where the program says so.
     read: Option<u64>,
+    /// How often a query was run again as a whole.
+    reruns: usize,
 }
 
 impl Check {
     fn from_arguments() -> Outcome<Self> {
         let mut arguments = std::env::args().skip(1);
-        let (mut sortie, mut programs, mut repository, mut folder, mut messages) =
-            (None, None, None, None, 1_000_000);
+        let (mut sortie, mut programs, mut python, mut repository, mut folder, mut messages) =
+            (None, None, None, None, None, 1_000_000);
         while let Some(word) = arguments.next() {
             let value = arguments.next().ok_or(USAGE)?;
             match word.as_str() {
                 "--sortie" => sortie = Some(PathBuf::from(value)),
                 "--programs" => programs = Some(PathBuf::from(value)),
+                "--python" => python = Some(std::path::absolute(value)?),
                 "--repository" => repository = Some(PathBuf::from(value)),
                 "--folder" => folder = Some(PathBuf::from(value)),
                 "--messages" => messages = value.parse()?,
@@ -82,7 +87,8 @@ impl Check {
         Ok(Self {
             sortie: fs::canonicalize(sortie.ok_or(USAGE)?)?,
             programs: fs::canonicalize(programs.unwrap_or(beside))?,
-            repository: repository.unwrap_or_else(|| ".".into()),
+            python,
+            repository: fs::canonicalize(repository.unwrap_or_else(|| ".".into()))?,
             folder: fs::canonicalize(folder)?,
             messages,
             _scratch: scratch,
@@ -115,6 +121,9 @@ impl Check {
         self.report("sortie scan, 1 thread", &one, bytes);
         self.report("sortie scan, 2 threads", &two, bytes);
         self.compare("sortie scan, 2 threads", &expected, &rows_of(&two.rows, RowScope::Session)?);
+        let watched = self.watch(&lines)?;
+        self.report("sortie watch --follow", &watched, bytes);
+        self.compare("sortie watch --follow", &expected, &rows_of(&watched.rows, RowScope::Session)?);
         let sql = format!("SELECT * FROM oatf_scan('{lines}', 'library')");
         for partitions in ["1", "2"] {
             let found = self.sql(&["--partitions", partitions, &sql])?;
@@ -155,10 +164,66 @@ impl Check {
         let single = rows_of(&of_parquet.rows, RowScope::Message)?;
         self.compare("oatf_findings of Parquet", &single, &rows_of(&found.rows, RowScope::Message)?);
 
+        self.python(&sql, &expected, &message_sql, &single, bytes)?;
         self.pushdown(&table)?;
         self.cluster(&sql, &expected, bytes)?;
         println!("\n{}", if self.is_same { "every way gave the same rows" } else { "the rows differ" });
         Ok(self.is_same)
+    }
+
+    /// What a watch writes that follows the same traces.
+    fn watch(&self, traces: &str) -> Outcome<Scanned> {
+        let out = self.folder.join("watched.jsonl");
+        let _ = fs::remove_file(&out);
+        let arguments = ["watch", "--follow", traces, "--until-idle", "3s", "--out", &text(&out)];
+        let ended = self.sortie(&arguments)?;
+        // It waits for more before it ends.
+        Ok(Scanned {
+            rows: fs::read_to_string(out)?,
+            time: ended.time.saturating_sub(Duration::from_secs(3)),
+            ..ended
+        })
+    }
+
+    /// The same queries with DataFusion's Python package.
+    fn python(
+        &mut self,
+        sql: &str,
+        expected: &[String],
+        message_sql: &str,
+        single: &[String],
+        bytes: u64,
+    ) -> Outcome<()> {
+        let Some(python) = self.python.clone() else {
+            println!("DataFusion's Python package is left out: there is no `--python`");
+            return Ok(());
+        };
+        let module = self.folder.join("module");
+        fs::create_dir_all(&module)?;
+        fs::copy(self.programs.join("libsortie_datafusion.so"), module.join("sortie_datafusion.abi3.so"))?;
+        let query = |sql: &str| -> Outcome<Scanned> {
+            let script = self.repository.join("scale/python/tests/query.py");
+            Run { command: Command::new(&python), folder: self.folder.clone() }
+                .args(&[text(&script), text(&module), sql.to_owned()])
+                .output_to(&self.folder.join("python"))?
+                .wait()
+        };
+        let (whole, alone) = (query(sql)?, query(message_sql)?);
+        // Every record of a file is held until its sessions have their verdicts: one file is enough.
+        let verdicts = format!(
+            "SELECT session, oatf_verdict('library', 'SRT-001', record) AS verdict FROM oatf_records('{}') GROUP BY session",
+            text(&self.folder.join("traces/traces-0000.jsonl"))
+        );
+        let (here, there) = (self.sql(&[&verdicts])?, query(&verdicts)?);
+        self.report("Python, oatf_scan", &whole, bytes);
+        self.compare("Python, oatf_scan", expected, &rows_of(&whole.rows, RowScope::Session)?);
+        self.report("Python, oatf_findings of Parquet", &alone, bytes);
+        self.compare("Python, oatf_findings", single, &rows_of(&alone.rows, RowScope::Message)?);
+        let (here, there) =
+            (rows_of(&here.rows, RowScope::Session)?, rows_of(&there.rows, RowScope::Session)?);
+        println!("  {} verdicts of SRT-001 in the first file", here.len());
+        self.compare("Python, oatf_verdict", &here, &there);
+        Ok(())
     }
 
     /// What is read of a Parquet file for queries that ask for a part of it.
@@ -217,6 +282,7 @@ impl Check {
         let found = query.wait()?;
         let name = format!("Ballista, executor {victim} of 3 killed");
         self.report(&name, &found, bytes);
+        println!("  the query was run again as a whole {} times", found.reruns);
         self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
         Ok(())
     }
@@ -312,7 +378,8 @@ impl Running {
             .lines()
             .rev()
             .find_map(|line| line.strip_suffix(" bytes read")?.rsplit(' ').next()?.parse().ok());
-        Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, read })
+        let reruns = notes.lines().filter(|line| line.ends_with("running the query again")).count();
+        Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, read, reruns })
     }
 }
 
