@@ -2,4 +2,5 @@
 
 mod export;
 mod files;
+mod fuzz_corpus;
 mod traffic;
