@@ -119,3 +119,24 @@ fn an_executor_that_is_killed_costs_no_rows() {
     assert!(status.success(), "{}", fs::read_to_string(folder.path().join("notes")).unwrap());
     assert_same(&expected, &fs::read_to_string(folder.path().join("rows")).unwrap());
 }
+
+#[test]
+fn the_compose_file_uses_options_that_exist() {
+    let compose = fs::read_to_string(repository().join("scale/compose.yaml")).unwrap();
+    for program in ["sortie-sql", "sortie-scheduler", "sortie-executor"] {
+        let line = compose
+            .lines()
+            .find(|line| line.contains(program) && line.contains("--") && !line.starts_with('#'));
+        let line = line.unwrap_or_else(|| panic!("{program} is not started"));
+        let help = Command::new(programs().join(program)).arg("--help").output().unwrap();
+        let help = String::from_utf8(help.stdout).unwrap();
+        let options: Vec<&str> = line
+            .split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')
+            .filter(|word| word.starts_with("--"))
+            .collect();
+        assert!(!options.is_empty(), "{line}");
+        for option in options {
+            assert!(help.contains(&format!("{option} <")), "{program} has no {option}:\n{help}");
+        }
+    }
+}
