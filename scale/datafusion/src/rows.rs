@@ -71,6 +71,7 @@ const COLUMNS: &[RowColumn] = &[
         Scanned::Finding(row) => Some(row.indicator.as_str()),
         Scanned::Error(error) => error.indicator.as_deref(),
     }),
+    column!("description", Text, true, |row| finding(row)?.description.as_deref()),
     column!("severity", Text, true, |row| finding(row)?.severity.as_deref()),
     column!("protocol", Text, true, |row| finding(row).map(|row| row.protocol.as_str())),
     column!("surface", Text, true, |row| finding(row).map(|row| row.surface.as_str())),
