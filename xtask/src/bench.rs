@@ -1,6 +1,8 @@
 //! `cargo xtask bench`: the benchmark workspaces, which alone know the rival crate and axum.
 
-use crate::step::{Failure, Runner, cargo};
+use std::process::Command;
+
+use crate::step::{Failure, Runner, cargo, root};
 
 const MANIFEST: &str = "bench/Cargo.toml";
 const WIRE: &str = "bench/wire/Cargo.toml";
@@ -94,11 +96,12 @@ pub(crate) fn watch(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     let mut tests = cargo(["test", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
     tests.args(["--test", "it", "--", "--include-ignored"]).env("SORTIE_NATS_SERVER", &server);
     runner.command("tests with a server", &mut tests, help)?;
-    let build = ["build", "--release", "--quiet", "--package", "sortie", "--features", "nats"];
-    runner.command("build", &mut cargo(build), "the program does not compile")?;
-    let mut command =
-        cargo(["run", "--release", "--quiet", "--package", "sortie-watch", "--features", "nats"]);
-    command.args(["--example", "soak", "--", "target/release/sortie"]).arg(server);
+    // Both in one go, so that what they share is built once.
+    let mut build = cargo(["build", "--release", "--package", "sortie", "--package", "sortie-watch"]);
+    build.args(["--features", "sortie/nats,sortie-watch/nats", "--bin", "sortie", "--example", "soak"]);
+    runner.command("build", &mut build, "the program does not compile")?;
+    let mut command = Command::new(root().join("target/release/examples/soak"));
+    command.arg("target/release/sortie").arg(server).current_dir(root());
     command.arg(if quick { "60" } else { "600" });
     runner.command("bench watch", &mut command, help)
 }
