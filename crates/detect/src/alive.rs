@@ -94,7 +94,7 @@ impl Signs<'_> {
                 Fact::assumed(seq, "it answered, and it does its task where there is no attack")
             }
             (None, None, None) if !self.has_task && self.health.listed().is_some() => {
-                Fact::assumed(self.health.listed(), "it listed what it has, and was asked for nothing else")
+                Fact::assumed(self.health.listed(), "it listed its capabilities, and got no other request")
             }
             _ => match (acted, self.health.declined()) {
                 (Some(seq), _) => {

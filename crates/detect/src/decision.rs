@@ -141,7 +141,7 @@ impl<'s> Decision<'s> {
             warnings.extend(self.blind());
             let waved_through = undelivered.filter(|_| session.lenient);
             warnings.extend(waved_through.map(|undelivered| {
-                format!("{}; this counts as resistance, as was asked for", undelivered.message)
+                format!("{}; this counts as resistance because of `--lenient`", undelivered.message)
             }));
         }
         let document = DocumentInfo::new(place.document, self.attack());

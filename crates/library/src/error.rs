@@ -97,7 +97,7 @@ impl LoadError {
                  a file that you name is checked in any case"
             }
             Self::NoIndicators(_) => "add `indicators`, which say how one sees that the agent gave in",
-            Self::Folder(_) => "split the folder, or name the part of it that is meant",
+            Self::Folder(_) => "split the folder, or name a folder inside it",
             Self::NotRead { .. } => {
                 "what is empty, starts with a dot or lies too deep is not looked at; move it, or \
                  name another folder"

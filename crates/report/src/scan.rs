@@ -258,16 +258,12 @@ impl ScanReporter {
             number(totals.documents as u64, "document"),
         )?;
         if !summary.passed_over.is_empty() {
-            writeln!(
-                out,
-                "{} in folders passed over",
-                number(summary.passed_over.len() as u64, "other file")
-            )?;
+            writeln!(out, "{} in folders skipped", number(summary.passed_over.len() as u64, "other file"))?;
         }
         if totals.not_evaluated > 0 {
             writeln!(
                 out,
-                "{} not evaluated, since a judge is needed",
+                "{} not evaluated: a judge is needed",
                 number(totals.not_evaluated as u64, "indicator")
             )?;
         }

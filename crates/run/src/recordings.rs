@@ -316,7 +316,7 @@ impl Recordings {
 
     fn nothing(&self, passed_over: &[PassedOver]) -> SetupError {
         let error = SetupError::usage(match self.files.len() {
-            0 => "there is no file in what was named".to_owned(),
+            0 => "the given paths contain no files".to_owned(),
             files => format!("none of the {files} files is a recording in this format"),
         });
         match passed_over.first() {

@@ -1,7 +1,7 @@
 //! Findings in recorded agent traffic.
 //!
 //! A finding is one message that one indicator matches. It needs no knowledge of what was served to the agent, so it can be looked for in any
-//! traffic, and it is no verdict: `sortie eval` computes those.
+//! traffic, and it is not a verdict: `sortie eval` computes those.
 //!
 //! | step | with |
 //! |---|---|

@@ -22,6 +22,8 @@ pub(crate) struct Cli {
     #[arg(
         long,
         global = true,
+        // After the options of the command.
+        display_order = 900,
         value_name = "WHEN",
         default_value = "auto",
         value_parser = words([

@@ -37,7 +37,7 @@ pub(crate) enum Format {
 pub(crate) enum FindingsFormat {
     /// The source, underlined
     Human,
-    /// One object; its schema is docs/schema/check-v1.json
+    /// One JSON object; the schema is docs/schema/check-v1.json
     Json,
     /// SARIF 2.1.0, for code scanning
     Sarif,
@@ -61,7 +61,7 @@ impl FindingsFormat {
 pub(crate) enum RunsFormat {
     /// Verdict, evidence and reach
     Human,
-    /// One object; its schema is docs/schema/run-v2.json
+    /// One JSON object; the schema is docs/schema/run-v2.json
     Json,
     /// `JUnit` XML, for CI
     Junit,

@@ -32,7 +32,7 @@ pub(super) const GAPS: &[Gap] = &[
     },
     Gap {
         what: "what was sampled away",
-        means: "a trace that was not kept leaves no mark: nobody can say that something never happened in all of them",
+        means: "a trace that sampling dropped leaves no mark, so the remaining traces cannot show that something never happened",
     },
 ];
 

@@ -820,7 +820,7 @@ impl Evaluator {
                 self.live_bytes = 0;
             }
             Err(error) => {
-                (self.note)(&format!("the rules cannot be loaded, and the old ones stay: {error}"));
+                (self.note)(&format!("the rules cannot be loaded; the old ones stay in use: {error}"));
             }
         }
     }
@@ -880,7 +880,7 @@ fn read_again(path: &Path, mark: FileMark, scanner: &mut SessionScanner) -> io::
     let mut file = File::open(path)?;
     let about = file.metadata()?;
     if (about.dev(), about.ino()) != (mark.id.device, mark.id.inode) {
-        return Err(io::Error::new(io::ErrorKind::NotFound, "it is another file now"));
+        return Err(io::Error::new(io::ErrorKind::NotFound, "another file has replaced it"));
     }
     file.seek(SeekFrom::Start(mark.begin))?;
     let mut reader = BufReader::with_capacity(1 << 20, file.take(mark.offset - mark.begin));

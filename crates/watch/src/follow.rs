@@ -217,10 +217,7 @@ impl Follower {
         let (id, length) = (*id, opened.metadata()?.len());
         let read_to = file.offset + file.buffer.len() as u64;
         if length < read_to {
-            (self.note)(&format!(
-                "`{}` is shorter than before: it is read again from its beginning",
-                file.name
-            ));
+            (self.note)(&format!("`{}` is shorter than before; it is read again from the start", file.name));
             (file.offset, file.is_skipping) = (0, false);
             file.buffer.clear();
             return Ok(Step::Read);

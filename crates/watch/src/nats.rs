@@ -162,7 +162,7 @@ impl Consumer {
         };
         let Some(mut room) = self.inbox.room(bytes).await else { return Ok(PullEnd::Stopped) };
         let batch = tokio::time::timeout(SILENCE, batch.messages()).await;
-        let batch = batch.map_err(|_| NatsError("the server is silent".to_owned()))?;
+        let batch = batch.map_err(|_| NatsError("the server does not answer".to_owned()))?;
         let mut batch = batch.map_err(|error| NatsError(error.to_string()))?;
         let mut taken = 0;
         loop {
@@ -170,7 +170,7 @@ impl Consumer {
                 next = tokio::time::timeout(SILENCE, batch.next()) => next,
                 () = stop.cancelled() => return Ok(PullEnd::Stopped),
             };
-            let next = next.map_err(|_| NatsError("the server is silent".to_owned()))?;
+            let next = next.map_err(|_| NatsError("the server does not answer".to_owned()))?;
             match next {
                 None => return Ok(PullEnd::Over),
                 Some(Ok(message)) => {
@@ -238,7 +238,7 @@ impl Consumer {
 async fn wait_for_pending(consumer: &mut PullConsumer) -> Result<(), NatsError> {
     let asked = tokio::time::timeout(SILENCE, consumer.info()).await;
     let info = asked
-        .map_err(|_| NatsError("the server is silent".to_owned()))?
+        .map_err(|_| NatsError("the server does not answer".to_owned()))?
         .map_err(|error| NatsError(error.to_string()))?;
     if info.num_ack_pending > 0 {
         let wait = info.config.ack_wait;

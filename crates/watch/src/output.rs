@@ -165,14 +165,17 @@ impl Output {
                 match sent {
                     Ok(()) => {
                         if !peer.is_well {
-                            note(format!("`{}` takes findings again; it missed {}", peer.url, peer.lost));
+                            note(format!(
+                                "`{}` accepts findings again; {} were not delivered",
+                                peer.url, peer.lost
+                            ));
                         }
                         (peer.is_well, peer.lost) = (true, 0);
                     }
                     Err(reason) => {
                         peer.lost += rows.len() as u64;
                         if peer.is_well {
-                            note(format!("`{}` takes no findings: {reason}", peer.url));
+                            note(format!("`{}` does not accept findings: {reason}", peer.url));
                         }
                         peer.is_well = false;
                     }

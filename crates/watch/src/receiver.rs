@@ -108,7 +108,7 @@ impl Receiver {
             return Err(Refusal::new(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong"));
         }
         if !matches!(request.uri.path(), "/v1/traces" | "/v1/logs") {
-            return Err(Refusal::new(StatusCode::NOT_FOUND, "there are only /v1/traces and /v1/logs"));
+            return Err(Refusal::new(StatusCode::NOT_FOUND, "unknown path: use /v1/traces or /v1/logs"));
         }
         if request.method != Method::POST {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "send POST"));
@@ -121,7 +121,7 @@ impl Receiver {
             None | Some(b"identity" | b"") => false,
             Some(b"gzip") => true,
             Some(_) => {
-                let text = "send gzip, or nothing compressed";
+                let text = "unsupported encoding: send gzip, or no compression";
                 return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, text));
             }
         };
@@ -170,9 +170,9 @@ fn http_body_length(headers: &HeaderMap) -> Option<usize> {
 fn unpack(body: &[u8]) -> Result<Vec<u8>, Refusal> {
     let mut unpacked = Vec::new();
     let read = MultiGzDecoder::new(body).take(BODY_BYTES as u64 + 1).read_to_end(&mut unpacked);
-    read.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, format!("it is not gzip: {error}")))?;
+    read.map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, format!("the body is not gzip: {error}")))?;
     if unpacked.len() > BODY_BYTES {
-        let text = format!("unpacked, it is longer than {BODY_BYTES} bytes");
+        let text = format!("the decompressed body is longer than {BODY_BYTES} bytes");
         return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text));
     }
     Ok(unpacked)
@@ -236,7 +236,7 @@ impl Refusal {
 
     /// 503 and not 429, which some exporters do not try again.
     fn busy() -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too much is waiting to be evaluated")
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "too much data is waiting to be evaluated")
     }
 
     /// The reason is a `google.rpc.Status`.

@@ -148,7 +148,7 @@ pub enum WatchError {
     #[error(transparent)]
     Bind(#[from] BindError),
     /// An address that others can reach needs a token.
-    #[error("{0} is not a loopback address, and there is no token")]
+    #[error("{0} is not a loopback address, so a token is required")]
     NoToken(SocketAddr),
     /// The state cannot be read or written.
     #[error("the state of open sessions: {0}")]

@@ -147,7 +147,10 @@ impl Talk {
         let response =
             response.map_err(|error| TargetError::of_client(method, error, self.settings.answer_timeout))?;
         let Response { status, body: Answer::Bytes(body), .. } = response else {
-            return Err(TargetError::protocol(method, "the answer is a stream, where none was asked for"));
+            return Err(TargetError::protocol(
+                method,
+                "the answer is a stream, but the request did not ask for one",
+            ));
         };
         let read = jsonrpc::read(&body, &self.settings.limits);
         let is_error = matches!(read, Ok(Incoming::Error { .. })) || !status.is_success();

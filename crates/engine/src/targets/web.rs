@@ -63,7 +63,7 @@ impl Web {
         let Answer::Bytes(body) = body else {
             return Err(TargetError::protocol(
                 surface,
-                "the answer is a stream of events, where none was asked for",
+                "the answer is a stream of events, but the request did not ask for one",
             ));
         };
         if !status.is_success() {

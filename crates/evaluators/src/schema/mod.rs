@@ -160,7 +160,7 @@ fn evaluator() -> Value {
             "surfaces": surfaces,
             "scan_mode": optional(words("What is looked at in place of answers.", ScanMode::WORDS)),
             "correlates_with": optional(kebab_case("The evaluator that tries the same on a running target.")),
-            "untestable_reason": optional(text("Why nobody can try it.", MAX_TEXT_BYTES)),
+            "untestable_reason": optional(text("Why it cannot be tested.", MAX_TEXT_BYTES)),
             "turn_mode": optional(words("How often the attacker speaks.", TurnMode::WORDS)),
             "depends_on": depends_on,
             "tags": list_or_one("Names that curated suites may use.", &kebab_case("A tag.")),

@@ -689,7 +689,8 @@ impl Pipe {
             let client = self.client_mark.unwrap_or(Mark::Out);
             return if mark == client { Side::Client } else { Side::Server };
         }
-        self.session.inferred("who said what: from methods and ids, since no line says so");
+        self.session
+            .inferred("the sender of each message: from methods and ids, because the log does not record it");
         if let Some(side) = by_method {
             return side;
         }

@@ -32,7 +32,7 @@ pub(crate) static FORMAT: Format = Format {
     gaps: &[
         Gap {
             what: "whose a tool is",
-            means: "tools of MCP servers are told from others only by the names of the servers, which somebody has to give",
+            means: "tools of MCP servers can be recognised only by the names of the servers, which you have to give",
         },
         Gap {
             what: "lists and descriptions of tools",

@@ -219,7 +219,7 @@ impl Inner {
     async fn once(&self, body: Bytes, attempts: u32) -> (Reply, Option<Duration>) {
         let lost = |lost| (Reply { lost: Some(lost), ..Reply::new(attempts) }, None);
         let Some(client) = &self.client else {
-            return lost(Lost::Unreachable("a replay asks nobody".to_owned()));
+            return lost(Lost::Unreachable("a replay contacts no model".to_owned()));
         };
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

@@ -126,7 +126,7 @@ pub enum ModelError {
         message: String,
     },
     /// The endpoint points elsewhere. A key does not travel.
-    #[error("the endpoint redirects (status {0}); name the place it points to, if that is meant")]
+    #[error("the endpoint redirects (status {0}); if you trust the new address, use it instead")]
     Redirected(u16),
     /// What came back is not an answer of the endpoint's kind.
     #[error("the endpoint answers something else: {0}")]

@@ -126,7 +126,7 @@ async fn a_miss_names_what_is_missing_and_what_differs() {
     let store = open(&path, ExchangeMode::Replay);
     let miss = async |key: Key| {
         let asked: Result<Exchanged, ExchangeError> =
-            store.exchange(key, "judge sky", || async { unreachable!("a replay asks nobody") }).await;
+            store.exchange(key, "judge sky", || async { unreachable!("a replay contacts no model") }).await;
         asked.unwrap_err().to_string()
     };
     assert_eq!(

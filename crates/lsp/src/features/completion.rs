@@ -289,7 +289,7 @@ impl Completion<'_> {
             let mut offer =
                 Offer::new(format!("{prefix}{}", path.path), detail, CompletionItemKind::PROPERTY);
             if path.is_free {
-                "Any path may follow: whoever sends the message chooses what is below."
+                "Any path may follow: the sender of the message chooses the fields below it."
                     .clone_into(&mut offer.documentation);
             }
             offer

@@ -22,8 +22,8 @@ pub(super) fn write(page: &mut Page, run: &Outcome) {
     }
     if let Some(decision) = rate.decision {
         let (word, means) = match decision {
-            GateDecision::Holds => ("holds", "the rate is as low as was asked for"),
-            GateDecision::Fails => ("fails", "the rate is higher than was asked for"),
+            GateDecision::Holds => ("holds", "the rate is below the limit"),
+            GateDecision::Fails => ("fails", "the rate is above the limit"),
             GateDecision::Undecided => ("undecided", "neither is shown"),
         };
         page.entry("decision", style::STRONG, &format!("{word}: {means}"));

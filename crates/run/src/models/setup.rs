@@ -104,7 +104,7 @@ impl ModelRequest {
         }
         if self.threshold.is_some() && setup.judge.is_none() && self.embeddings.is_none() {
             let message = "`--semantic-threshold` needs a judge or an embedding model";
-            return Err(SetupError::usage(message).with_help("name who does with `--judge`"));
+            return Err(SetupError::usage(message).with_help("name a judge with `--judge`"));
         }
         let unpriced = |asked: &&KeyedEndpoint| {
             asked.endpoint.prices.as_ref().and_then(|prices: &Prices| prices.cost(0, 0)).is_none()

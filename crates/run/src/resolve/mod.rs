@@ -381,13 +381,13 @@ impl Resolver<'_> {
         Ok(listen)
     }
 
-    /// Documents that are played at once cannot listen at one address.
+    /// Documents that run in parallel cannot listen at one address.
     fn check_ports(&self, prepared: &[DocumentCase]) -> Result<(), SetupError> {
         let fixed =
             prepared.iter().filter(|one| one.options.listen.values().any(|address| address.port() != 0));
         if self.request.limits.jobs > 1 && fixed.count() > 1 {
             return Err(SetupError::usage(
-                "documents that are played at once cannot listen at the same address",
+                "documents that run in parallel cannot listen at the same address",
             )
             .with_help("leave `--listen` out, or `--jobs`"));
         }

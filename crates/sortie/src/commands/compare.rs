@@ -54,7 +54,7 @@ pub(crate) struct Compare {
 enum ComparisonFormat {
     /// A sentence and a table
     Human,
-    /// One object; its schema is docs/schema/compare-v1.json
+    /// One JSON object; the schema is docs/schema/compare-v1.json
     Json,
     /// A table for pull requests and job summaries
     Markdown,

@@ -44,21 +44,21 @@ subcommands! {
 
 /// Convert Agent Threat Rules (ATR) into documents.
 ///
-/// Each rule becomes a document with an indicator for each of its conditions and each place where messages have the text that it looks
-/// for. The tests of the rule become proofs beside the document. Patterns are converted only if the result matches exactly the same texts;
-/// other conditions are left out, and listed with the reason.
+/// Each rule becomes one document. Each condition becomes an indicator for each kind of message that can contain the text. The tests of
+/// the rule become proofs next to the document. A pattern is converted only if the result matches exactly the same texts. Other conditions
+/// are left out and listed with the reason.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 struct ImportAtr {
-    /// The folder with the rules: YAML files, also in folders below it
+    /// Folder with the rules: YAML files, also in subfolders
     #[arg(value_name = "DIR")]
     rules: PathBuf,
 
-    /// The folder to write to; created if it does not exist
+    /// Folder for the documents; created if it does not exist
     #[arg(long, short, value_name = "FOLDER")]
     out: PathBuf,
 
-    /// Overwrite documents and proofs that exist
+    /// Overwrite existing documents and proofs
     #[arg(long)]
     force: bool,
 

@@ -80,7 +80,7 @@ pub(crate) struct Run {
     repeats: RepeatArgs,
 
     /// Number of cases to run in parallel
-    #[arg(long, value_name = "N", default_value = "1")]
+    #[arg(long, help_heading = None, value_name = "N", default_value = "1")]
     jobs: NonZeroUsize,
 
     #[command(flatten)]

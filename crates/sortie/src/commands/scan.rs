@@ -26,28 +26,27 @@ Examples:
   Look for every attack of the library in a trace:
     $ sortie scan run.jsonl
 
-  Look through the session files of Claude Code, with your own documents too:
+  Search the session files of Claude Code, with your own documents too:
     $ sortie scan ~/.claude/projects --rules library --rules attacks/
 
-  Write all findings as JSON Lines, and only new ones the next time:
+  Write all findings as JSON Lines, and the next time report only new ones:
     $ sortie scan recordings --format jsonl --out findings.jsonl
     $ sortie scan recordings --baseline findings.jsonl
 
-  Count the findings of each indicator, in a time span:
+  Count the findings of each indicator since a date:
     $ sortie scan recordings --count --since 2026-11-01T00:00:00Z
 
 Exit codes:
   0  no findings
   1  findings
-  2  wrong usage, a document that is not valid, a file that cannot be read
+  2  wrong usage, an invalid document, a file that cannot be read
   3  no findings, but something could not be scanned, or there was no message to scan
-  130  interrupted; what was found so far is written";
+  130  interrupted; the findings so far are written";
 
 /// Look for attacks in recorded traffic: findings, message by message.
 ///
-/// A finding is a message that an indicator of a document matches. It says that something happened, not that an attack succeeded: for
-/// verdicts, which also need to know what reached the agent, use `sortie eval`. Formats are detected, compressed files and Parquet too. A
-/// session is scanned in order by one core; different sessions are scanned in parallel.
+/// A finding is a message that an indicator of a document matches. It shows that an attack was there, not that it succeeded. `sortie eval`
+/// gives verdicts. File formats are detected; gzip, zstd and Parquet files can be read too. Sessions are scanned in parallel.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Scan {
@@ -70,8 +69,8 @@ pub(crate) struct Scan {
 
     /// Report format
     #[arg(long, default_value = "human", value_parser = words([
-        ("human", "By session, with the evidence", ScanFormat::Human),
-        ("jsonl", "One object a line; the schema is docs/schema/scan-v1.json", ScanFormat::Jsonl),
+        ("human", "Findings by session, with the evidence", ScanFormat::Human),
+        ("jsonl", "One JSON object per line; the schema is docs/schema/scan-v1.json", ScanFormat::Jsonl),
         ("sarif", "SARIF 2.1.0, for code scanning", ScanFormat::Sarif),
     ]))]
     format: ScanFormat,
@@ -84,7 +83,7 @@ pub(crate) struct Scan {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// Only findings from this time on (RFC 3339)
+    /// Only findings at or after this time (RFC 3339)
     #[arg(long, value_name = "TIME", value_parser = time)]
     since: Option<SystemTime>,
 
@@ -96,7 +95,7 @@ pub(crate) struct Scan {
     #[arg(long = "session", value_name = "SESSION")]
     sessions: Vec<String>,
 
-    /// Leave out the findings of an earlier scan (its JSON Lines)
+    /// Omit the findings of an earlier scan, given by its JSON Lines file
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
 
@@ -120,12 +119,12 @@ impl Scan {
         let (documents, notes) = RuleSource::load_all(&sources)?;
         console.note_all(&notes);
         if documents.is_empty() {
-            return Err(Failure::new("there is no document to look for"));
+            return Err(Failure::new("`--rules` names no documents"));
         }
         let rules = Arc::new(Rules::new(documents.into_iter().map(|document| document.compiled)));
         let files = RecordingFile::find(&self.paths).map_err(|error| Failure::new(error.to_string()))?;
         if files.is_empty() {
-            return Err(Failure::new("there is no file in what was named"));
+            return Err(Failure::new("the given paths contain no files"));
         }
         let span = TimeSpan { since: self.since, until: self.until };
         let mut scan = sortie_scan::Scan::new(Arc::clone(&rules), files)

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use sortie_detect::Detector;
 use sortie_import::RecordingFile;
 use sortie_library::{DocumentInput, NamedDocument};
-use sortie_report::{ShowError, TraceFilter, TraceLook, TraceView};
+use sortie_report::{ShowError, TraceFilter, TraceLook, TraceView, counted};
 use sortie_run::recordings::{DeclaredServer, RecordingFormat, Recordings};
 use sortie_run::trace_files::traces_of;
 use sortie_scan::WrittenTraces;
@@ -47,7 +47,7 @@ Exit codes:
   0  the whole trace was read; an incomplete last line is ignored
   2  the trace, or a part of it, cannot be read";
 
-/// Show traces, import recordings of other programs, and export them.
+/// Show traces, convert recordings of other programs to traces, and export both to Parquet.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Trace {
@@ -105,10 +105,10 @@ impl Import {
     }
 }
 
-/// Write traces and recordings as one Parquet file: a row for each record.
+/// Write traces and recordings to one Parquet file: a row for each record.
 ///
-/// `sortie scan` and SQL engines read it. The columns are `session`, `seq`, `time`, `kind`, `protocol`, `surface`, `surfaces`, `direction`,
-/// `sender`, `actor`, and `record`, the line of the trace. Rows are sorted so that a query for a protocol, surface or time reads little else.
+/// `sortie scan` and SQL engines can read the file. The columns are `session`, `seq`, `time`, `kind`, `protocol`, `surface`, `surfaces`, `direction`,
+/// `sender`, `actor`, and `record` (the line of the trace). Rows are sorted, so that a query for one protocol, surface or time reads only a part of the file.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 struct Export {
@@ -133,7 +133,7 @@ impl Export {
     fn run(self, console: &mut Console) -> Result<Exit, Failure> {
         let files = RecordingFile::find(&self.paths).map_err(|error| Failure::new(error.to_string()))?;
         if files.is_empty() {
-            return Err(Failure::new("there is no file in what was named"));
+            return Err(Failure::new("the given paths contain no files"));
         }
         let mut export = sortie_scan::Export::new(files).with_servers(self.servers);
         if let RecordingFormat::Named(format) = self.from {
@@ -146,7 +146,7 @@ impl Export {
         let exported = export.write(BufWriter::new(file)).map_err(|error| Failure::new(error.to_string()));
         let exported = exported.and_then(|exported| {
             if exported.written.rows == 0 {
-                return Err(Failure::new("there is no trace or recording in what was named"));
+                return Err(Failure::new("the given paths contain no traces or recordings"));
             }
             std::fs::rename(&part, &self.parquet).map_err(|error| write(&error))?;
             Ok(exported)
@@ -159,9 +159,11 @@ impl Export {
             console.note(&format!("`{file}` is left out: {why}"));
         }
         let WrittenTraces { sessions, rows, lines, bytes, .. } = exported.written;
+        let sessions = counted(usize::try_from(sessions).unwrap_or(usize::MAX), "session", "sessions");
+        let records = counted(usize::try_from(rows).unwrap_or(usize::MAX), "record", "records");
         writeln!(
             console.out,
-            "{sessions} sessions, {rows} records: {lines} bytes of lines in a file of {bytes} bytes"
+            "wrote {sessions} with {records}: {lines} bytes of JSON Lines, {bytes} bytes as Parquet"
         )?;
         Ok(Exit::Clean)
     }
@@ -244,7 +246,7 @@ impl Show {
                 ShowError::Io(error) => error.into(),
             })?;
             if shown == 0 {
-                console.note("no record is what was asked for");
+                console.note("no record matches the filters");
             }
             Ok::<_, Failure>(())
         };

@@ -22,27 +22,27 @@ Examples:
   Follow session files, and append findings to a file, until nothing is added for a second:
     $ sortie watch --follow ~/.claude/projects --out findings.jsonl --until-idle 1s
 
-  Receive what an OpenTelemetry exporter sends, with your own documents too:
+  Receive traces from an OpenTelemetry exporter, and use your own documents too:
     $ sortie watch --otlp 127.0.0.1:14318 --rules library --rules attacks/ --until-idle 1s
 
-  Keep open sessions over a restart:
+  Keep open sessions across a restart:
     $ sortie watch --otlp 127.0.0.1:14318 --state watch-state --until-idle 1s
 
   Post findings to a program on this machine:
     $ sortie watch --follow run.jsonl --webhook http://127.0.0.1:8080/ --until-idle 1s
 
 Signals:
-  SIGHUP loads the rules again. Ctrl-C and SIGTERM end the watch when what was received is evaluated and written.
+  SIGHUP loads the rules again. Ctrl-C and SIGTERM end the watch after everything received is evaluated and written.
 
 Exit codes:
   0    ended by SIGTERM or `--until-idle`
-  2    wrong usage, a document that is not valid, an address that cannot be listened on, an output that cannot be written
+  2    wrong usage, an invalid document, an address that is in use, an output that cannot be written
   130  interrupted with Ctrl-C";
 
 /// Look for attacks in traffic as it arrives: findings, message by message.
 ///
-/// Findings are those of `sortie scan` over the same traffic, as JSON Lines. A message is acknowledged after its findings are written. A message
-/// that is delivered twice gives the same findings again, with `"repeated": true`.
+/// The findings are the ones that `sortie scan` reports for the same traffic. They are written as JSON Lines. Input is acknowledged after
+/// its findings are written. If a message is delivered twice, its findings are written again, with `"repeated": true`.
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Watch {
@@ -107,11 +107,11 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 
-    /// How long a session of spans, or a recording, must be quiet before it is evaluated
+    /// Evaluate a session of spans, or a recording, when nothing was added to it for this long
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     settle: Duration,
 
-    /// How long a session stays open without a message
+    /// End a session when it has no message for this long
     #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = duration)]
     session_idle: Duration,
 
@@ -119,11 +119,11 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     until_idle: Option<Duration>,
 
-    /// Number of sessions that stay open; the oldest ends when there are more
+    /// Maximum number of open sessions; if there are more, the oldest ends
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_sessions: usize,
 
-    /// Megabytes that open sessions may take on disk
+    /// Maximum disk space for open sessions, in megabytes
     #[arg(long, value_name = "MB", default_value_t = 256, value_parser = clap::value_parser!(u64).range(32..=65_536))]
     max_spool: u64,
 }
@@ -139,7 +139,7 @@ impl Watch {
         let (documents, notes) = RuleSource::load_all(&sources)?;
         console.note_all(&notes);
         if documents.is_empty() {
-            return Err(Failure::new("there is no document to look for"));
+            return Err(Failure::new("`--rules` names no documents"));
         }
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.map_err(|error| Failure::new(format!("cannot start: {error}")))?;
@@ -207,7 +207,7 @@ fn loader(sources: Vec<RuleSource>) -> RulesLoader {
     Box::new(move || {
         let (documents, _) = RuleSource::load_all(&sources).map_err(|error| RulesError(error.to_string()))?;
         if documents.is_empty() {
-            return Err(RulesError("there is no document to look for".to_owned()));
+            return Err(RulesError("`--rules` names no documents".to_owned()));
         }
         Ok(Rules::new(documents.into_iter().map(|document| document.compiled)))
     })
@@ -234,7 +234,7 @@ async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failu
             done = &mut watching => {
                 let summary = done.map_err(|error| Failure::new(error.to_string()))?;
                 note(&format!(
-                    "{} messages ({} again), {} findings ({} again), {} errors, {} sessions open",
+                    "{} messages ({} repeated), {} findings ({} repeated), {} errors, {} sessions open",
                     summary.messages, summary.repeated_messages, summary.findings, summary.repeated, summary.errors, summary.open,
                 ));
                 return Ok(exit);

@@ -56,7 +56,7 @@ pub(crate) struct Wrap {
     #[arg(value_name = "DOC")]
     documents: Vec<PathBuf>,
 
-    /// The real server's command, after `--`. It gets the whole environment
+    /// The real server's command, after `--`. The server gets your whole environment
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "upstream")]
     command: Vec<String>,
 

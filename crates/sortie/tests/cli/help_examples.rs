@@ -115,3 +115,18 @@ fn every_example_in_a_help_works() {
         }
     }
 }
+
+/// The options that most people need come first, without a heading; `--color` and `--help` are options of every command.
+#[test]
+fn the_help_of_run_starts_with_four_examples_and_ten_options() {
+    let help = stdout(sortie().args(["run", "--help"]));
+    let (before, options) = help.split_once("\nOptions:\n").unwrap();
+    let (_, examples) = before.split_once("\nExamples:\n").unwrap();
+    let commands = examples.lines().map(|line| line.trim().trim_start_matches("$ "));
+    assert_eq!(commands.filter(|line| line.starts_with("sortie run ")).count(), 4, "{examples}");
+    let first = options.lines().take_while(|line| line.is_empty() || line.starts_with(' '));
+    let names: Vec<_> = first.filter_map(|line| line.trim().strip_prefix("--")?.split(' ').next()).collect();
+    let expected =
+        ["agent", "env", "target", "library", "suite", "repeat", "gate", "jobs", "format", "out", "color"];
+    assert_eq!(names, expected, "{options}");
+}

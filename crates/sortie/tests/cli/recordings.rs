@@ -148,7 +148,7 @@ fn what_is_no_recording_is_an_error() {
     let folder = folder(&[]);
     let cases: &[(&[&str], &str)] = &[
         (&["--from", "auto", "mail.txt", "mail.yaml"], "unknown format of `mail.txt`"),
-        (&["--from", "auto", "runs", "mail.yaml"], "there is no file in what was named"),
+        (&["--from", "auto", "runs", "mail.yaml"], "the given paths contain no files"),
         (&["--from", "thoughtjack", "mail.txt", "mail.yaml"], "line 1"),
         (&["--from", "claude", "runs", "mail.yaml"], "claude-code"),
         (&["--from", "auto", "texts", "mail.yaml"], "none of the 1 files is a recording"),

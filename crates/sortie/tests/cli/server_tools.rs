@@ -143,7 +143,7 @@ fn control_calls_are_not_made_again_when_a_run_is_taken_up_or_replayed() {
     let before = sent().len();
     let (code, replayed) = run(folder, &tickets(), &["--replay", "once"]);
     assert_eq!((code, verdicts(&replayed)), (Some(0), verdicts(&first)));
-    assert_eq!(sent().len(), before, "a replay asks nobody");
+    assert_eq!(sent().len(), before, "a replay contacts no model");
 }
 
 #[test]

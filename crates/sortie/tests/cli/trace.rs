@@ -69,7 +69,7 @@ fn filters_choose_messages_and_keep_what_happened_around_them() {
 
 #[test]
 fn a_filter_that_fits_nothing_says_so() {
-    show(&["--seq", "99"]).assert().code(0).stderr_eq("note: no record is what was asked for\n");
+    show(&["--seq", "99"]).assert().code(0).stderr_eq("note: no record matches the filters\n");
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn an_export_has_the_findings_of_its_traces() {
         sortie().args(["trace", "export", "--parquet"]).arg(out).arg(path)
     };
     export(&out, &example_trace()).assert().code(0).stderr_eq("").stdout_eq(str![[r#"
-1 sessions, 20 records: [..] bytes of lines in a file of [..] bytes
+wrote 1 session with 20 records: [..] bytes of JSON Lines, [..] bytes as Parquet
 
 "#]]);
     let rules = example_trace().with_file_name("../../examples/mcp-rug-pull.yaml");

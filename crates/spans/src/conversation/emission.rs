@@ -49,7 +49,7 @@ pub(super) fn emit(
         let id = asked.id.clone().unwrap_or_else(|| format!("call-{}", calls + 1));
         let Some(run) = asked.run.map(|at| &runs[at]) else {
             if asked.result.is_none() && !runs.is_empty() {
-                session.odd("a call that a model asked for, and nobody ran");
+                session.odd("a call that a model requested, and that was not run");
                 continue;
             }
             if !runs.is_empty() {

@@ -77,7 +77,7 @@ pub(super) struct RepeatArgs {
     repeat: Option<NonZeroU32>,
 
     /// Repeat each case until the rate is shown to be at most P0 (pass) or at least P1 (fail), such as `5%:20%`
-    #[arg(long, value_name = "P0:P1", conflicts_with = "claim")]
+    #[arg(long, help_heading = None, value_name = "P0:P1", conflicts_with = "claim")]
     gate: Option<Gate>,
 
     /// Repeat each case until enough clean attempts prove a claim such as `rate<5%`, or until the first exploited attempt
@@ -378,7 +378,8 @@ pub(super) struct CaseArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(super) fixture: Vec<String>,
 
-    /// Try every pattern on every argument. By default, Sortie stops at the first proof and tries unlikely patterns only after a hint
+    /// Try every pattern on every argument. By default, Sortie stops at the first proof, and tries unlikely
+    /// patterns only if an answer hints at a weakness
     #[arg(long)]
     pub(super) exhaustive: bool,
 

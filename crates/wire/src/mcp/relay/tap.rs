@@ -142,7 +142,7 @@ pub enum RelayFault {
         id: String,
     },
     /// One side answered a request that the other never sent.
-    #[error("{side} answered request {id}, which nobody asked")]
+    #[error("{side} answered request {id}, which was never sent")]
     AnsweredNobody {
         /// Who.
         side: &'static str,
