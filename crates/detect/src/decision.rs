@@ -412,7 +412,8 @@ fn skipping(failure: Option<&Failure>) -> Option<&Failure> {
 fn nothing_done(alive: &Fact) -> Option<Failure> {
     let message = match alive.seq {
         Some(_) => format!("the agent did not show that it works: {}", alive.why),
-        None => "the agent did nothing that only a working one does: no call, no message, no answer that says anything".to_owned(),
+        None => "the agent did nothing that shows that it works: no call, no message, no answer with content"
+            .to_owned(),
     };
     (alive.holds == Holds::No).then(|| Failure::new(FailureKind::NothingDone, Fault::Agent, message))
 }

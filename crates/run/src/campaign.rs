@@ -271,7 +271,7 @@ impl Campaign {
             };
             let place = folder.join(controls::FOLDER);
             return Ok(Some(format!(
-                "no attack was played, since the agent does not do its task even without one: in the control of `{id}` {broken} (see `{}`; `--controls off` attacks all the same)",
+                "no attack was run, because the agent does not do its task without an attack either: in the control of `{id}` {broken} (see `{}`; `--controls off` attacks anyway)",
                 place.display()
             )));
         }
@@ -286,7 +286,7 @@ impl Campaign {
         };
         Ok(answered.err().map(|why| {
             let why = self.request.cases.redactor.text(&why.to_string()).into_owned();
-            format!("no attack was played, since the target does not answer a harmless question either: {why} (`--control TEXT` asks another, `--controls off` none)")
+            format!("no attack was run, because the target does not answer a harmless question either: {why} (`--control TEXT` asks another question, `--controls off` asks none)")
         }))
     }
 

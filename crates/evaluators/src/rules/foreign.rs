@@ -46,7 +46,7 @@ findings! {
         label "not used", help "it names the evaluator that tries what a source scanner looks for: write `scan_mode: source_code`, or remove it";
     E_116 source_case(): "only a source scanner can judge this case: it is left out",
         label "source code", help "show what a running target says: `response: …`";
-    E_116 not_played(reason: &str): "nothing of this is played: {reason}",
+    E_116 not_played(reason: &str): "this evaluator does not run: {reason}",
         label "its one case is `not_applicable`", help "remove it if you run no other tool on this folder";
 }
 

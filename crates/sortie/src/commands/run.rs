@@ -135,7 +135,7 @@ impl Run {
         self.output.sarif.validate(self.output.format)?;
         if let Some(option) = self.library.filter.first().filter(|_| !self.library.library) {
             return Err(Failure::new(format!("`{option}` chooses among the documents of the library"))
-                .help("add `--library`, which plays them"));
+                .help("add `--library`, which runs them"));
         }
         if self.servers.stdio && self.documents.iter().any(|path| path.as_os_str() == "-") {
             return Err(Failure::new("with `--stdio`, standard input is the agent's, and no document"));

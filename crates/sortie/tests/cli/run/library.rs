@@ -66,7 +66,7 @@ fn filters_are_those_of_the_list_and_words_that_mean_the_library_say_how_it_is_p
     };
     assert!(refused(&["--library", "--tag", "phishin"]).contains("did you mean `phishing`?"));
     assert!(refused(&["--library", "--covers", "homoglyhp"]).contains("did you mean `homoglyph`?"));
-    assert!(refused(&["--mode", "mcp_server", "SRT-001"]).contains("add `--library`, which plays them"));
+    assert!(refused(&["--mode", "mcp_server", "SRT-001"]).contains("add `--library`, which runs them"));
     assert!(refused(&["--library", "--stdio"]).contains("cannot be used with"));
     for word in ["library", "all", "SRT", "SRT-0*"] {
         assert!(refused(&[word]).contains("`--library` plays what fits"), "{word}");
