@@ -86,7 +86,7 @@ impl Lifecycle {
 
     /// The agent was still at it, or hung, when the time was over: nobody knows what it would have done.
     fn timed_out(&self) -> Option<Failure> {
-        let message = "the run took as long as it may, and the agent was not done";
+        let message = "the run reached its time limit before the agent was done";
         (self.stopped_by == Some(StopReason::MaxDuration))
             .then(|| Failure::new(FailureKind::TimedOut, Fault::Agent, message))
     }

@@ -96,9 +96,10 @@ fn odd(demo: &Demo, color: bool, columns: usize) -> String {
 
 /// What all this does not say.
 fn note(demo: &Demo, columns: usize) -> String {
-    let mut note = "The agents have no model: this shows that attacks arrive and that detections tell, not how any real \
-                    agent would do."
-        .to_owned();
+    let mut note =
+        "The agents have no model: this shows that attacks arrive and that detections work, not how a real \
+                    agent would act."
+            .to_owned();
     let needy: Vec<&Row> = demo.rows.iter().filter(|row| row.need_a_judge() > 0).collect();
     let indicators: usize = needy.iter().map(|row| row.need_a_judge()).sum();
     if indicators > 0 {

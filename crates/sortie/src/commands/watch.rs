@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use sortie_library::RuleSource;
+use sortie_report::visible;
 use sortie_scan::Rules;
 use sortie_watch::{
     FindingOutputs, OtlpInput, RulesError, RulesLoader, Watch as Watching, WatchControl, WatchOptions,
@@ -220,8 +221,9 @@ async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failu
     let mut hangup = signal(SignalKind::hangup()).map_err(fail)?;
     let control = WatchControl::default();
     let note = |text: &str| {
-        // When standard error is closed, nobody listens.
-        let _ = writeln!(io::stderr(), "note: {text}");
+        // One write, so that a note does not stand in the middle of a finding where both outputs are one. When standard error is closed,
+        // nobody listens.
+        let _ = io::stderr().write_all(format!("note: {}\n", visible(text)).as_bytes());
     };
     let ready = |address: Option<SocketAddr>| {
         let at = address.map_or_else(String::new, |address| format!(" on http://{address}"));
