@@ -16,7 +16,7 @@ use serde_json::Value;
 use sortie_import::RecordingFile;
 use sortie_library::{NamedDocument, RuleSource};
 use sortie_oatf::Compiled;
-use sortie_scan::{Rules, Scan, ScanProgress};
+use sortie_scan::{Rules, Scan, ScanProgress, ScanSummary};
 
 use corpus::Corpus;
 use rival::Rival;
@@ -25,6 +25,8 @@ use rival::Rival;
 const RATE_BAR: f64 = 150.0;
 /// How many times the rival's rate.
 const RIVAL_BAR: f64 = 3.0;
+/// How much more a hundred times as many documents may cost where nothing matches.
+const GROWTH_BAR: f64 = 2.0;
 /// The rival is asked about so much of the traffic, in bytes.
 const RIVAL_BYTES: usize = 24_000_000;
 
@@ -65,7 +67,57 @@ fn run(megabytes: usize, folders: &[String], alone: bool) -> Result<bool, String
     for (name, corpus) in [("few hits", sessions.few()), ("many hits", sessions.many())] {
         passes &= measure(name, &corpus, megabytes, &rules, &rival, folder.path(), alone)?;
     }
+    if !alone {
+        passes &= growth(&sessions.none(), &compiled, folder.path())?;
+    }
     Ok(passes)
+}
+
+/// What 10, 100 and 1,000 documents cost where nothing matches.
+fn growth(corpus: &Corpus, documents: &[Arc<Compiled>], folder: &Path) -> Result<bool, String> {
+    let path = folder.join("quiet.jsonl");
+    let bytes = corpus.write(&path, 100_000_000).map_err(|error| error.to_string())?;
+    println!("\nnothing matches: {} MB", bytes / 1_000_000);
+    let mut rates = Vec::new();
+    for count in [10, 100, 1_000] {
+        // From all over the list; some of them twice where there are fewer.
+        let some = (0..count).map(|at| Arc::clone(&documents[at * documents.len() / count]));
+        let rules = Arc::new(Rules::new(some));
+        let files = RecordingFile::find(std::slice::from_ref(&path)).map_err(|error| error.to_string())?;
+        let (seconds, done) = scanned(&Scan::new(rules, files))?;
+        let rate = rate(bytes, seconds);
+        println!(
+            "{:<58} {rate:>8.2} MB/s",
+            format!("scan with {count} documents, {} findings", done.findings)
+        );
+        rates.push(rate);
+    }
+    let grows = rates[0] / rates[2];
+    let verdict = if grows < GROWTH_BAR { "pass" } else { "FAIL" };
+    println!(
+        "{:<58} {grows:>8.2} ×     < {GROWTH_BAR} ×  {verdict}",
+        "cost of 1,000 documents over that of 10"
+    );
+    Ok(grows < GROWTH_BAR)
+}
+
+/// Scans one part after the other, on this thread; how many seconds of CPU that took, and what was found.
+fn scanned(scan: &Scan) -> Result<(f64, ScanSummary), String> {
+    let (mut all, mut seconds) = (ScanSummary::default(), 0.0);
+    for part in scan.parts() {
+        let start = now();
+        let done = scan.scan_part(&part, &ScanProgress::default(), &mut |rows| {
+            black_box(rows);
+            true
+        });
+        seconds += now() - start;
+        let done = done.map_err(|error| error.to_string())?;
+        all.sessions += done.sessions;
+        all.messages += done.messages;
+        all.findings += done.findings;
+        all.errors += done.errors;
+    }
+    Ok((seconds, all))
 }
 
 /// Seconds of CPU of this thread.
@@ -94,20 +146,7 @@ fn measure(
     let bytes = corpus.write(&path, megabytes * 1_000_000).map_err(|error| error.to_string())?;
     let files = RecordingFile::find(std::slice::from_ref(&path)).map_err(|error| error.to_string())?;
     let scan = Scan::new(Arc::clone(rules), files);
-    let (mut summary, mut seconds) = (None, 0.0);
-    // One part after the other, on this thread.
-    for part in scan.parts() {
-        let start = now();
-        let done = scan.scan_part(&part, &ScanProgress::default(), &mut |rows| {
-            black_box(rows);
-            true
-        });
-        seconds += now() - start;
-        let done = done.map_err(|error| error.to_string())?;
-        let all: &mut (u64, u64, u64, u64) = summary.get_or_insert((0, 0, 0, 0));
-        *all = (all.0 + done.sessions, all.1 + done.messages, all.2 + done.findings, all.3 + done.errors);
-    }
-    let (sessions, messages, findings, errors) = summary.unwrap_or_default();
+    let (seconds, ScanSummary { sessions, messages, findings, errors, .. }) = scanned(&scan)?;
     let ours = rate(bytes, seconds);
     if alone {
         println!("{name}: {ours:.1} MB/s");
