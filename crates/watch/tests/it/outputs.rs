@@ -14,7 +14,9 @@ use crate::traffic::{Running, call, header, loader, options, rows, wait_until};
 
 fn append(path: &Path, lines: &[String]) {
     let mut file = OpenOptions::new().create(true).append(true).open(path).unwrap();
-    lines.iter().for_each(|line| writeln!(file, "{line}").unwrap());
+    for line in lines {
+        writeln!(file, "{line}").unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
