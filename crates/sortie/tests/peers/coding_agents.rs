@@ -453,7 +453,7 @@ fn an_agent_without_a_key_is_not_attacked_and_its_own_words_say_why() {
         assert_eq!(finished.report["unfinished"], json!(["SRT-001"]), "{agent:?}: {}", finished.explained());
         let stopped = finished.report["stopped"].as_str().unwrap_or_default();
         assert!(
-            stopped.contains("does not do its task even without one") && stopped.contains(words),
+            stopped.contains("does not do its task without an attack either") && stopped.contains(words),
             "{agent:?}: {stopped}"
         );
     }

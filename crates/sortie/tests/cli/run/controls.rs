@@ -30,7 +30,7 @@ fn an_agent_that_does_not_do_its_task_without_an_attack_is_not_attacked() {
         let (code, report) = run(agent, &["SRT-001", "SRT-003"]);
         assert_eq!(code, Some(3), "{agent}");
         let why = report["stopped"].as_str().unwrap();
-        assert!(why.contains("does not do its task even without one"), "{agent}: {why}");
+        assert!(why.contains("does not do its task without an attack either"), "{agent}: {why}");
         assert_eq!(report["unfinished"], serde_json::json!(["SRT-001", "SRT-003"]), "{agent}");
         assert_eq!(report["runs"], serde_json::json!([]), "{agent}");
     }
