@@ -15,7 +15,7 @@ const ENVIRONMENTS: [&str; 10] =
 /// The environments of servers with published weaknesses, and of the releases that mended them.
 const PUBLISHED_ENVIRONMENTS: [&str; 2] = ["vulnerable", "fixed"];
 
-/// The environment of DataFusion's Python package.
+/// The environment of the Python package of `DataFusion`.
 const SCALE: &str = "datafusion";
 
 /// The environment of maturin, and the lock file of what the tests of the wheel need, which go into environments of their own.
@@ -86,7 +86,7 @@ pub(crate) fn run_published(runner: &mut Runner) -> Result<(), Failure> {
     leave_out_unprepared(runner)
 }
 
-/// Installs DataFusion's Python package, which only `cargo xtask scale` needs. Gives its Python.
+/// Installs the Python package of `DataFusion`, which only `cargo xtask scale` needs. Gives its Python.
 pub(crate) fn run_scale(runner: &mut Runner) -> Result<PathBuf, Failure> {
     let target = folder();
     let uv = Peer::new(&target, "uv", "bin/uv", &["python/uv.txt"])?;
