@@ -24,6 +24,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 const AT_ONCE: usize = 64;
 /// Sessions of one round: a file that is published, scanned and removed.
 const ROUND: usize = 1_000;
+/// What the watch may have in memory.
+const MAX_MEGABYTES: u64 = 200;
 /// Publications that wait for the server.
 const WINDOW: usize = 512;
 
@@ -73,10 +75,9 @@ struct Soak {
 
 impl Soak {
     async fn start(program: &Path, server_program: &Path, folder: &Path) -> Result<Self, Failure> {
-        for (name, indicators) in DOCUMENTS {
+        for (number, (name, indicators)) in (1..).zip(DOCUMENTS) {
             let text = format!(
-                "oatf: '0.1'\nattack:\n  id: {}\n  execution: {{mode: mcp_server, state: {{tools: []}}}}\n  {indicators}\n",
-                name.to_uppercase()
+                "oatf: '0.1'\nattack:\n  id: SOAK-{number:03}\n  execution: {{mode: mcp_server, state: {{tools: []}}}}\n  {indicators}\n"
             );
             fs::create_dir_all(folder.join("rules"))?;
             fs::write(folder.join("rules").join(format!("{name}.yaml")), text)?;
@@ -180,8 +181,13 @@ impl Soak {
             "kills: {} of the watch, {} of the server; the watch ended with {status}",
             self.kills.0, self.kills.1
         );
-        println!("resident memory: {} MB at most", self.memory.iter().max().unwrap_or(&0) / 1024);
-        self.compare()
+        let most = self.memory.iter().max().unwrap_or(&0) / 1024;
+        println!("resident memory: {most} MB at most");
+        self.compare()?;
+        if most == 0 || most > MAX_MEGABYTES {
+            return Err(format!("the watch had {most} MB, and may have {MAX_MEGABYTES}").into());
+        }
+        Ok(())
     }
 
     /// Sessions as a trace, with the names that a scan gives them.
@@ -239,6 +245,10 @@ impl Soak {
             .current_dir(&self.folder)
             .stderr(Stdio::inherit())
             .output()?;
+        // Every round has findings.
+        if out.status.code() != Some(1) {
+            return Err(format!("the scan of {name} ended with {}", out.status).into());
+        }
         for line in out.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             let row: Value = serde_json::from_slice(line)?;
             if row["record"] == "finding" {
@@ -319,7 +329,7 @@ impl Soak {
             self.expected.len(),
             written.len(),
         );
-        if lost + more + unmarked > 0 || errors > 0 {
+        if self.expected.is_empty() || lost + more + unmarked > 0 || errors > 0 {
             let notes = fs::read_to_string(self.folder.join("notes.txt")).unwrap_or_default();
             println!("{}", notes.lines().rev().take(20).collect::<Vec<_>>().join("\n"));
             return Err("the watch and the scan differ".into());
