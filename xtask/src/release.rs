@@ -148,6 +148,8 @@ fn build(runner: &mut Runner, target: &str) -> Result<(), Failure> {
         cargo(["build", "--profile", "dist", "--package", "sortie", "--locked", "--target", target]);
     build.env("CARGO_ENCODED_RUSTFLAGS", rust_flags(target).join("\x1f"));
     build.env("CFLAGS", c_flags());
+    // mimalloc has the time of its compilation in a message; compilers of C write this time instead.
+    build.env("SOURCE_DATE_EPOCH", "0");
     if is_foreign(target) {
         build.env(format!("CC_{}", target.replace('-', "_")), tool(target, "gcc"));
         build.env(format!("AR_{}", target.replace('-', "_")), tool(target, "ar"));
