@@ -42,7 +42,7 @@ enum Error {
     File { path: PathBuf, source: io::Error },
     #[error("`{command}`: {problem}")]
     Command { command: String, problem: String },
-    #[error("`{0}` is no number of seconds: set SOURCE_DATE_EPOCH")]
+    #[error("`{0}` is not a number of seconds: set SOURCE_DATE_EPOCH")]
     SourceDate(String),
     #[error("{name} has {bytes} bytes, and may have {max}")]
     TooBig { name: String, bytes: usize, max: usize },
