@@ -148,8 +148,11 @@ pub(crate) fn allowed_url(text: &str, allowed: &[String]) -> Result<String, Fail
     };
     let is_allowed =
         url.host_str().is_some_and(|host| allowed.iter().any(|own| own.eq_ignore_ascii_case(host)));
-    if !is_allowed && !sortie_wire::http::is_loopback(&url) {
-        let host = url.host_str().unwrap_or_default();
+    let host = url.host_str().unwrap_or_default();
+    // Where a scheme is not one of the web (`nats:`), an address is only a name to the parser.
+    let is_local = sortie_wire::http::is_loopback(&url)
+        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    if !is_allowed && !is_local {
         return Err(Failure::new(format!("`{text}` is not on this machine"))
             .help(format!("allow it with `--allow-host {host}`")));
     }
@@ -193,6 +196,20 @@ pub(crate) fn parse_all<T: FromStr<Err: Display>>(option: &str, texts: &[String]
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn urls_are_of_this_machine_or_of_a_host_that_is_allowed() {
+        let allowed = ["nats.example".to_owned()];
+        for url in
+            ["http://127.0.0.1:1/", "http://localhost:1", "nats://127.0.0.1:4222", "nats://nats.example:4222"]
+        {
+            assert!(allowed_url(url, &allowed).is_ok(), "{url}");
+        }
+        for url in ["http://192.0.2.1/", "nats://192.0.2.1:4222", "nats://127.0.0.1.example:4222", "nothing"]
+        {
+            assert!(allowed_url(url, &allowed).is_err(), "{url}");
+        }
+    }
 
     #[test]
     fn durations_are_written_as_in_documents_or_in_milliseconds() {
