@@ -86,16 +86,16 @@ async fn a_peer_that_is_away_is_asked_again_and_one_that_refuses_is_noted() {
     sink.status.store(200, Ordering::Relaxed);
     append(&file, &[call(2, "id_rsa")]);
     wait_until("the next row", || sink.rows().last().is_some_and(|row| row["seq"] == 2)).await;
-    assert!(running.notes.lock().unwrap().iter().all(|note| !note.contains("takes no findings")));
+    assert!(running.notes.lock().unwrap().iter().all(|note| !note.contains("does not accept findings")));
     // It will never take these, and is not asked twice.
     sink.status.store(400, Ordering::Relaxed);
     let before = sink.count();
     append(&file, &[call(3, "id_rsa")]);
-    running.wait_for_note("takes no findings: it answers 400").await;
+    running.wait_for_note("does not accept findings: it answers 400").await;
     assert_eq!(sink.count(), before + 1);
     sink.status.store(200, Ordering::Relaxed);
     append(&file, &[call(4, "id_rsa")]);
-    running.wait_for_note("takes findings again; it missed 1").await;
+    running.wait_for_note("accepts findings again; 1 were not delivered").await;
     running.stop().await;
     // Nothing is missing where it counts.
     let written: Vec<Value> = rows(&out).iter().map(|row| row["seq"].clone()).collect();
