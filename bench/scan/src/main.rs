@@ -55,7 +55,7 @@ fn run(megabytes: usize, folders: &[String], alone: bool) -> Result<bool, String
     let indicators: usize = compiled.iter().map(|document| document.indicators().len()).sum();
     let rules = Arc::new(Rules::new(compiled.iter().cloned()));
     println!("{} documents with {indicators} indicators", rules.len());
-    let rival = Rival::new(if alone { &[] } else { &compiled });
+    let rival = Rival::new(if alone { &[] } else { &compiled })?;
     println!(
         "rsigma-eval 0.23.0: {} of the indicators as rules ({} are expressions, flows or too large)",
         rival.rules,

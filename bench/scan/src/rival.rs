@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 
 use rsigma_eval::{Engine, JsonEvent};
-use rsigma_parser::{LogSource, parse_sigma_yaml};
+use rsigma_parser::{LogSource, SigmaCollection, parse_sigma_yaml};
 use serde_json::{Value, json};
 use sortie_oatf::Compiled;
 use sortie_oatf::model::{Condition, Direction, Indicator, MatchCondition};
@@ -16,19 +16,23 @@ pub(crate) struct Rival {
 }
 
 impl Rival {
-    pub(crate) fn new(documents: &[Arc<Compiled>]) -> Self {
-        let mut engine = Engine::new();
-        let mut rules = 0;
+    pub(crate) fn new(documents: &[Arc<Compiled>]) -> Result<Self, String> {
+        let (mut all, mut rules) = (SigmaCollection::default(), 0);
         for document in documents {
             for indicator in document.document().attack.indicators.iter().flatten() {
                 let Some(rule) = rule(indicator, rules) else { continue };
                 // JSON is YAML. A pattern that their engine does not take is left out.
                 let Ok(collection) = parse_sigma_yaml(&rule.to_string()) else { continue };
-                rules +=
-                    usize::from(!collection.rules.is_empty() && engine.add_collection(&collection).is_ok());
+                if !collection.rules.is_empty() && Engine::new().add_collection(&collection).is_ok() {
+                    rules += 1;
+                    all.rules.extend(collection.rules);
+                }
             }
         }
-        Self { engine, rules }
+        // At once: it puts its rules in order each time.
+        let mut engine = Engine::new();
+        engine.add_collection(&all).map_err(|error| error.to_string())?;
+        Ok(Self { engine, rules })
     }
 
     /// How many rules match a line.
