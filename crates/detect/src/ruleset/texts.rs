@@ -17,6 +17,8 @@ use super::{Route, Ruleset, u32_of};
 const SET_PATTERNS: usize = 24;
 /// Larger patterns are searched for one by one.
 const SET_SIZE: usize = 4000;
+/// So many places of the texts of a list are put in order. Where there are more, as somebody may write them, their order is not asked for.
+const MOST_STEP_PLACES: usize = 1024;
 /// At so many places it is asked whether a match begins there. Where there are more, the whole text is searched.
 const MOST_STARTS: usize = 8;
 /// So many places of texts are kept for one text. Where there are more, their order says nothing.
@@ -503,6 +505,9 @@ impl Look<'_> {
                     let FoundText { start, before } = places[at as usize - 1];
                     next.push((start, start + length));
                     at = before;
+                }
+                if next.len() > MOST_STEP_PLACES {
+                    return Some(TextOrder::Unknown);
                 }
             }
             if let TextPlace::After(most) = most {

@@ -374,3 +374,19 @@ fn a_session_that_says_everything_is_found_by_many() {
     let found = compare_matches(&DOCUMENTS, &trace);
     assert!(found > 40, "{found}");
 }
+
+/// More places of the same words than are put in order.
+#[test]
+fn a_text_that_repeats_its_words_is_still_searched() {
+    for times in [100, 3_000, 70_000] {
+        let text = format!("{}the secret word", "secret the ".repeat(times));
+        let content =
+            json!({"jsonrpc": "2.0", "id": 1, "result": {"content": [{"type": "text", "text": text}]}});
+        let message = json!({"record": "message", "time": "2026-11-17T10:00:00Z", "actor": "shop", "mode": "mcp_server", "phase": "first",
+            "protocol": "mcp", "surfaces": ["tools/call"], "direction": "response", "kind": "response", "id": 1, "connection": "1",
+            "sender": "actor", "content": content.to_string()});
+        let documents: Vec<_> =
+            (0..7).map(|selection| document(selection, "", &[(selection, 16, false)])).collect();
+        assert!(compare_matches(&documents, &trace("foreign", false, &[message])) > 0);
+    }
+}
