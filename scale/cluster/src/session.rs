@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ballista::prelude::SessionContextExt as _;
 use ballista_core::extension::SessionConfigExt as _;
 use ballista_core::registry::BallistaFunctionRegistry;
-use ballista_core::utils::{default_config_producer, default_session_builder};
+use ballista_core::utils::default_session_builder;
 use datafusion::error::Result;
-use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
+use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{FunctionRegistry as _, SessionState, SessionStateBuilder};
 use datafusion::prelude::{SessionConfig, SessionContext};
 

@@ -75,9 +75,10 @@ fn ruleset_name(value: &ColumnarValue) -> Result<String> {
             first
         }
     };
-    match scalar.try_as_str() {
-        Some(Some(name)) => Ok(name.to_owned()),
-        _ => plan_err!("the ruleset of oatf_findings has to be a text"),
+    if let Some(Some(name)) = scalar.try_as_str() {
+        Ok(name.to_owned())
+    } else {
+        plan_err!("the ruleset of oatf_findings has to be a text")
     }
 }
 

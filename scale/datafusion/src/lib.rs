@@ -1,4 +1,4 @@
-//! Findings and verdicts of Sortie as functions of DataFusion.
+//! Findings and verdicts of Sortie as functions of `DataFusion`.
 //!
 //! | function | gives |
 //! |---|---|

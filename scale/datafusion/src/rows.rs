@@ -128,7 +128,9 @@ fn origins(rows: &[Scanned]) -> StructArray {
         encoding.as_str().map(str::to_owned)
     };
     let mut nulls = NullBufferBuilder::new(rows.len());
-    rows.iter().for_each(|row| nulls.append(of(row).is_some()));
+    for row in rows {
+        nulls.append(of(row).is_some());
+    }
     let columns: Vec<ArrayRef> = vec![
         Arc::new(rows.iter().map(|row| Some(of(row)?.seq)).collect::<UInt64Array>()),
         Arc::new(rows.iter().map(|row| Some(of(row)?.path.as_str())).collect::<StringArray>()),
@@ -168,7 +170,9 @@ pub(crate) fn message_lists(rows: &[Scanned], counts: &[Option<usize>]) -> Resul
     let columns = COLUMNS.iter().filter(|column| column.is_of_message).map(|column| column.array(rows));
     let items = StructArray::try_new(fields.clone(), columns.collect(), None)?;
     let mut nulls = NullBufferBuilder::new(counts.len());
-    counts.iter().for_each(|count| nulls.append(count.is_some()));
+    for count in counts {
+        nulls.append(count.is_some());
+    }
     let offsets = OffsetBuffer::from_lengths(counts.iter().map(|count| count.unwrap_or_default()));
     let item = Arc::new(Field::new_list_field(DataType::Struct(fields), true));
     Ok(ListArray::try_new(item, offsets, Arc::new(items) as Arc<dyn Array>, nulls.finish())?)

@@ -154,7 +154,9 @@ impl Accumulator for VerdictAccumulator {
         let (rulesets, documents, records) = (texts(rulesets)?, texts(documents)?, texts(records)?);
         for ((ruleset, document), record) in rulesets.iter().zip(&documents).zip(&records) {
             self.name(ruleset, document)?;
-            record.into_iter().for_each(|record| self.add(record));
+            if let Some(record) = record {
+                self.add(record);
+            }
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The functions of `sortie-datafusion` for DataFusion's Python package, through its interface for other libraries.
+//! The functions of `sortie-datafusion` for `DataFusion`'s Python package, through its interface for other libraries.
 //!
 //! ```python
 //! from datafusion import SessionContext, udf, udaf, udtf
@@ -21,14 +21,16 @@ use datafusion_ffi::udtf::FFI_TableFunction;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
-use sortie_datafusion::TraceTableKind;
 use tokio::runtime::Runtime;
+
+// The module below has the name of the library.
+use ::sortie_datafusion::TraceTableKind;
 
 /// What reads files.
 static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| Runtime::new().ok());
 
 /// What resolves functions in expressions that cross between the libraries. It lives as long as the process.
-static PROVIDER: LazyLock<Arc<dyn TaskContextProvider>> = LazyLock::new(|| Arc::new(SessionContext::new()));
+static PROVIDER: LazyLock<Arc<SessionContext>> = LazyLock::new(|| Arc::new(SessionContext::new()));
 
 /// `oatf_findings(ruleset, message)`
 #[pyclass(frozen)]
@@ -43,7 +45,7 @@ impl Findings {
     }
 
     fn __datafusion_scalar_udf__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let function = FFI_ScalarUDF::from(sortie_datafusion::findings_function());
+        let function = FFI_ScalarUDF::from(::sortie_datafusion::findings_function());
         PyCapsule::new_with_value(py, function, c"datafusion_scalar_udf")
     }
 }
@@ -61,7 +63,7 @@ impl Verdict {
     }
 
     fn __datafusion_aggregate_udf__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        let function = FFI_AggregateUDF::from(sortie_datafusion::verdict_function());
+        let function = FFI_AggregateUDF::from(::sortie_datafusion::verdict_function());
         PyCapsule::new_with_value(py, function, c"datafusion_aggregate_udf")
     }
 }
@@ -112,8 +114,9 @@ impl Records {
 
 fn table_function(py: Python<'_>, kind: TraceTableKind) -> PyResult<Bound<'_, PyCapsule>> {
     let runtime = RUNTIME.as_ref().ok_or_else(|| PyRuntimeError::new_err("threads cannot be started"))?;
-    let function = sortie_datafusion::table_function(kind);
-    let function = FFI_TableFunction::new(function, Some(runtime.handle().clone()), &*PROVIDER, None);
+    let function = ::sortie_datafusion::table_function(kind);
+    let provider: Arc<dyn TaskContextProvider> = Arc::<SessionContext>::clone(&PROVIDER);
+    let function = FFI_TableFunction::new(function, Some(runtime.handle().clone()), &provider, None);
     PyCapsule::new_with_value(py, function, c"datafusion_table_function")
 }
 

@@ -1,5 +1,6 @@
 //! Scans the same traces in every way, compares the rows, and prints how long each took.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ usage: scale-check --sortie PROGRAM [--programs DIR] [--python PYTHON] [--reposi
   --messages N       number of messages. Default: 1000000";
 
 /// The longest that one way may take.
-const DEADLINE: Duration = Duration::from_secs(3600);
+const DEADLINE: Duration = Duration::from_hours(1);
 /// The traces take no more than this, in bytes.
 const MAX_BYTES: u64 = 4_000_000_000;
 
@@ -108,9 +109,8 @@ impl Check {
 
         // One machine.
         let (lines, table) = (text(&traces), text(&parquet));
-        let scan = |jobs: &str, path: &str| self.sortie(&["scan", "--format", "jsonl", "--jobs", jobs, path]);
-        let one = scan("1", &lines)?;
-        let two = scan("2", &lines)?;
+        let one = self.scan("1", &lines)?;
+        let two = self.scan("2", &lines)?;
         let expected = rows_of(&one.rows, RowScope::Session)?;
         println!(
             "{} rows: {} findings, {} errors\n",
@@ -118,27 +118,27 @@ impl Check {
             count(&expected, "finding"),
             count(&expected, "error")
         );
-        self.report("sortie scan, 1 thread", &one, bytes);
-        self.report("sortie scan, 2 threads", &two, bytes);
+        Self::report("sortie scan, 1 thread", &one, bytes);
+        Self::report("sortie scan, 2 threads", &two, bytes);
         self.compare("sortie scan, 2 threads", &expected, &rows_of(&two.rows, RowScope::Session)?);
         let watched = self.watch(&lines)?;
-        self.report("sortie watch --follow", &watched, bytes);
+        Self::report("sortie watch --follow", &watched, bytes);
         self.compare("sortie watch --follow", &expected, &rows_of(&watched.rows, RowScope::Session)?);
         let sql = format!("SELECT * FROM oatf_scan('{lines}', 'library')");
         for partitions in ["1", "2"] {
             let found = self.sql(&["--partitions", partitions, &sql])?;
             let name = format!("oatf_scan, {partitions} partitions");
-            self.report(&name, &found, bytes);
+            Self::report(&name, &found, bytes);
             self.compare(&name, &expected, &rows_of(&found.rows, RowScope::Session)?);
         }
 
         // Parquet.
         let exported = self.sortie(&["trace", "export", "--parquet", &table, &lines])?;
-        self.report("sortie trace export --parquet", &exported, bytes);
+        Self::report("sortie trace export --parquet", &exported, bytes);
         let packed = fs::metadata(&parquet)?.len();
         println!("  {packed} bytes, 1/{:.1} of the lines", ratio(bytes, packed));
-        let of_parquet = scan("1", &table)?;
-        self.report("sortie scan of Parquet, 1 thread", &of_parquet, bytes);
+        let of_parquet = self.scan("1", &table)?;
+        Self::report("sortie scan of Parquet, 1 thread", &of_parquet, bytes);
         let expected_parquet = rows_of(&of_parquet.rows, RowScope::Session)?;
         self.compare(
             "sortie scan of Parquet",
@@ -152,7 +152,7 @@ impl Check {
                 &format!("SELECT * FROM oatf_scan('{table}', 'library')"),
             ])?;
             let name = format!("oatf_scan of Parquet, {partitions} partitions");
-            self.report(&name, &found, bytes);
+            Self::report(&name, &found, bytes);
             self.compare(&name, &expected_parquet, &rows_of(&found.rows, RowScope::Session)?);
         }
         let message_sql = format!(
@@ -160,7 +160,7 @@ impl Check {
              (SELECT session, unnest(oatf_findings('library', record)) AS finding FROM '{table}')"
         );
         let found = self.sql(&["--partitions", "2", &message_sql])?;
-        self.report("oatf_findings of Parquet, 2 partitions", &found, bytes);
+        Self::report("oatf_findings of Parquet, 2 partitions", &found, bytes);
         let single = rows_of(&of_parquet.rows, RowScope::Message)?;
         self.compare("oatf_findings of Parquet", &single, &rows_of(&found.rows, RowScope::Message)?);
 
@@ -185,7 +185,7 @@ impl Check {
         })
     }
 
-    /// The same queries with DataFusion's Python package.
+    /// The same queries with `DataFusion`'s Python package.
     fn python(
         &mut self,
         sql: &str,
@@ -215,9 +215,9 @@ impl Check {
             text(&self.folder.join("traces/traces-0000.jsonl"))
         );
         let (here, there) = (self.sql(&[&verdicts])?, query(&verdicts)?);
-        self.report("Python, oatf_scan", &whole, bytes);
+        Self::report("Python, oatf_scan", &whole, bytes);
         self.compare("Python, oatf_scan", expected, &rows_of(&whole.rows, RowScope::Session)?);
-        self.report("Python, oatf_findings of Parquet", &alone, bytes);
+        Self::report("Python, oatf_findings of Parquet", &alone, bytes);
         self.compare("Python, oatf_findings", single, &rows_of(&alone.rows, RowScope::Message)?);
         let (here, there) =
             (rows_of(&here.rows, RowScope::Session)?, rows_of(&there.rows, RowScope::Session)?);
@@ -268,7 +268,7 @@ impl Check {
             let cluster = Cluster::start(&self.programs, &self.folder, count)?;
             let found = self.sql(&["--cluster", cluster.url(), sql])?;
             let name = format!("Ballista, {count} executors with 1 core");
-            self.report(&name, &found, bytes);
+            Self::report(&name, &found, bytes);
             self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
             times.push(found.time.as_secs_f64());
         }
@@ -281,10 +281,14 @@ impl Check {
         let victim = cluster.kill_one_that_works()?;
         let found = query.wait()?;
         let name = format!("Ballista, executor {victim} of 3 killed");
-        self.report(&name, &found, bytes);
+        Self::report(&name, &found, bytes);
         println!("  the query was run again as a whole {} times", found.reruns);
         self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
         Ok(())
+    }
+
+    fn scan(&self, jobs: &str, path: &str) -> Outcome<Scanned> {
+        self.sortie(&["scan", "--format", "jsonl", "--jobs", jobs, path])
     }
 
     fn sortie(&self, arguments: &[&str]) -> Outcome<Scanned> {
@@ -306,7 +310,7 @@ impl Check {
         Run { command: Command::new(self.programs.join(program)), folder: self.folder.clone() }
     }
 
-    fn report(&self, name: &str, found: &Scanned, bytes: u64) {
+    fn report(name: &str, found: &Scanned, bytes: u64) {
         let seconds = found.time.as_secs_f64();
         let read = found.read.map(|read| format!(", {read} bytes read")).unwrap_or_default();
         println!("{name:<42} {seconds:>8.2} s {:>7.1} MB/s{read}", ratio(bytes, 1_000_000) / seconds);
@@ -334,8 +338,8 @@ struct Run {
 }
 
 impl Run {
-    fn args<'a>(mut self, arguments: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> Self {
-        self.command.args(arguments.into_iter().map(AsRef::as_ref));
+    fn args(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
+        self.command.args(arguments);
         self
     }
 

@@ -43,7 +43,7 @@ struct Arguments {
     #[arg(required = true, value_name = "SQL")]
     queries: Vec<String>,
 
-    /// Run on the cluster of this scheduler, such as df://127.0.0.1:50050
+    /// Run on the cluster of this scheduler, such as <df://127.0.0.1:50050>
     #[arg(long, value_name = "URL")]
     cluster: Option<String>,
 

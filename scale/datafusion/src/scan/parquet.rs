@@ -192,7 +192,8 @@ fn rows_of(batch: Option<&RecordBatch>, is_grouped: bool) -> Result<GroupRows> {
     let mut order: Vec<u32> = (0..u32::try_from(records.len()).unwrap_or(u32::MAX)).collect();
     if is_grouped {
         let seqs = batch.column_by_name("seq").map(|column| cast(column, &DataType::UInt64)).transpose()?;
-        let seqs: Option<&UInt64Array> = seqs.as_ref().map(|column| column.as_primitive::<UInt64Type>());
+        let seqs: Option<&UInt64Array> =
+            seqs.as_ref().map(datafusion::arrow::array::AsArray::as_primitive::<UInt64Type>);
         let mut places: HashMap<&str, u32> = HashMap::new();
         let mut keys = Vec::with_capacity(order.len());
         for at in 0..records.len() {

@@ -60,14 +60,11 @@ async fn every_session_of_a_folder_has_its_verdict() {
     let (path, id) = proofs(1).remove(0);
     let one = fs::read_to_string(&path).unwrap();
     fs::write(folder.path().join("many.jsonl"), one.repeat(50)).unwrap();
-    let verdict = query(
-        &session(1),
-        &format!(
-            "SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')",
-            path.display()
-        ),
+    let sql = format!(
+        "SELECT oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}')",
+        path.display()
     );
-    let verdict = verdict.await.unwrap();
+    let verdict = query(&session(1), &sql).await.unwrap();
     for partitions in [1, 4] {
         let sql = format!(
             "SELECT v, count(*) AS n FROM (SELECT session, oatf_verdict('library', '{id}', record) AS v FROM oatf_records('{}') GROUP BY session) GROUP BY v",
