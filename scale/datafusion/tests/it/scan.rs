@@ -15,7 +15,7 @@ async fn a_scan_in_sql_finds_what_a_scan_finds_to_the_row() {
     let folder = tempfile::tempdir().unwrap();
     let traces = folder.path().join("traces");
     write_corpus(&traces);
-    let expected = scanned(&[traces.clone()], "library");
+    let expected = scanned(std::slice::from_ref(&traces), "library");
     let sql = format!("SELECT * FROM oatf_scan('{}', 'library')", traces.display());
     for partitions in [1, 4] {
         let rows =
@@ -29,7 +29,7 @@ async fn sessions_stay_whole_however_a_file_is_cut() {
     let folder = tempfile::tempdir().unwrap();
     let traces = folder.path().join("traces");
     write_corpus(&traces);
-    let expected = scanned(&[traces.clone()], "library");
+    let expected = scanned(std::slice::from_ref(&traces), "library");
     for part_bytes in [5_000, 77_777, 1_000_000] {
         let table = TraceTable::findings(traces.to_str().unwrap(), "library").unwrap();
         let session = session(3);
@@ -44,10 +44,10 @@ async fn parquet_gives_what_the_lines_give() {
     let traces = folder.path().join("traces");
     write_corpus(&traces);
     let file = folder.path().join("all.parquet");
-    export(&[traces.clone()], &file);
+    export(std::slice::from_ref(&traces), &file);
     // Only the source differs: the file is another.
     let name = file.to_str().unwrap();
-    let from_parquet = scanned(&[file.clone()], "library");
+    let from_parquet = scanned(std::slice::from_ref(&file), "library");
     let from_lines = scanned(&[traces], "library");
     let without_source = |rows: &str| {
         let lines = rows.lines().map(|line| {
@@ -67,7 +67,7 @@ async fn parquet_gives_what_the_lines_give() {
         sorted.display()
     );
     query(&session(1), &copy).await.unwrap();
-    let again = scanned(&[sorted.clone()], "library");
+    let again = scanned(std::slice::from_ref(&sorted), "library");
     assert_same(&without_source(&from_parquet), &without_source(&again), RowScope::Session);
     let sql = format!("SELECT * FROM oatf_scan('{}', 'library')", sorted.display());
     assert_same(&again, &query(&session(2), &sql).await.unwrap(), RowScope::Session);
@@ -79,7 +79,7 @@ async fn records_are_the_rows_of_an_export() {
     let traces = folder.path().join("traces");
     write_corpus(&traces);
     let file = folder.path().join("all.parquet");
-    export(&[traces.clone()], &file);
+    export(std::slice::from_ref(&traces), &file);
     let columns = "session, seq, time, kind, protocol, surface, surfaces, direction, sender, actor, record";
     let of_lines = format!("SELECT {columns} FROM oatf_records('{}')", traces.display());
     let of_parquet = format!("SELECT {columns} FROM '{}'", file.display());
@@ -156,7 +156,7 @@ async fn one_bad_row_is_one_error_and_the_rest_is_scanned() {
     write!(file, "{rest}").unwrap();
     write!(file, "{{\"record\":\"mess").unwrap();
     drop(file);
-    let expected = scanned(&[path.clone()], "library");
+    let expected = scanned(std::slice::from_ref(&path), "library");
     let sql = format!("SELECT * FROM oatf_scan('{}', 'library')", path.display());
     assert_same(&expected, &query(&session(2), &sql).await.unwrap(), RowScope::Session);
     let count = format!(
