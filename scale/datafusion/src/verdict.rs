@@ -31,7 +31,13 @@ pub struct VerdictFunction {
 
 impl VerdictFunction {
     pub(crate) fn new() -> Self {
-        Self { signature: Signature::string(3, Volatility::Stable) }
+        Self {
+            signature: Signature::uniform(
+                3,
+                vec![DataType::Utf8View, DataType::Utf8, DataType::LargeUtf8],
+                Volatility::Stable,
+            ),
+        }
     }
 }
 
