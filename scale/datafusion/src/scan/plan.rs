@@ -322,13 +322,14 @@ impl PartReader {
                 if line.at >= end && (is_header || !is_begun) {
                     break;
                 }
-                if !is_header {
+                if !is_begun && !is_header {
                     if line.at == 0 && !line.bytes.trim_ascii().is_empty() {
                         let reason = "it does not begin with the header of a trace; `sortie trace import` and `sortie trace export` convert other recordings";
                         self.sink.error(&self.part.name, None, reason.to_owned())?;
                     }
                     continue;
                 }
+                // Behind the end of the part, its last session goes on.
                 is_begun = true;
             }
             self.bytes.add(line.bytes.len());
