@@ -31,6 +31,8 @@ pub(crate) enum FromInit {
     Activity(Activity),
     /// Everything was reported that had happened.
     Synced(u64),
+    /// The server has ended, and everything was reported.
+    Ended,
 }
 
 /// How a sandbox is set up.

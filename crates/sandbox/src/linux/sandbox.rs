@@ -67,12 +67,29 @@ struct State {
     log: ActivityLog,
     /// How often everything was asked for.
     syncs: u64,
-    /// The sandboxes that there are, and up to which question each has answered.
-    open: BTreeMap<u64, (UnixStream, u64)>,
+    /// The sandboxes that have more to report.
+    open: BTreeMap<u64, OpenSandbox>,
     /// How many sandboxes there were.
     connections: u64,
     /// How often a sandbox did not report in time.
     unanswered: u64,
+}
+
+#[derive(Debug)]
+struct OpenSandbox {
+    stream: UnixStream,
+    /// Up to which question it has answered, or need not answer.
+    answered: u64,
+    /// Whether it has answered one.
+    has_answered: bool,
+}
+
+impl State {
+    /// A sandbox is gone. One that was ended from outside without being asked before may have had something to say.
+    fn gone(&mut self, key: u64) {
+        let unasked = self.open.remove(&key).is_some_and(|sandbox| !sandbox.has_answered);
+        self.unanswered += u64::from(unasked);
+    }
 }
 
 impl Shared {
@@ -180,11 +197,11 @@ impl Sandbox {
         let mut state = self.shared.state();
         state.syncs += 1;
         let asked = state.syncs;
-        for (stream, _) in state.open.values_mut() {
+        for sandbox in state.open.values_mut() {
             // Whoever cannot be asked is about to be gone.
-            let _ = write_message(stream, &ToInit::Sync(asked));
+            let _ = write_message(&mut sandbox.stream, &ToInit::Sync(asked));
         }
-        while state.open.values().any(|(_, answered)| *answered < asked) {
+        while state.open.values().any(|sandbox| sandbox.answered < asked) {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else {
                 state.unanswered += 1;
                 return Err(SandboxError::NoReport { seconds: PATIENCE.as_secs() });
@@ -244,7 +261,7 @@ fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
             };
             // A sandbox that ends in the middle of a line has ended.
             let _ = listen(stream, key, &shared);
-            shared.state().open.remove(&key);
+            shared.state().gone(key);
             shared.changed.notify_all();
         });
     }
@@ -265,16 +282,18 @@ fn listen(mut stream: UnixStream, key: u64, shared: &Shared) -> io::Result<()> {
         let mut state = shared.state();
         match message {
             FromInit::Ready => {
-                let asked = state.syncs;
+                let (stream, answered) = (stream.try_clone()?, state.syncs);
                 state.servers += 1;
-                state.open.insert(key, (stream.try_clone()?, asked));
+                state.open.insert(key, OpenSandbox { stream, answered, has_answered: false });
             }
             FromInit::Activity(activity) => state.log.add(activity),
             FromInit::Synced(number) => {
-                if let Some((_, answered)) = state.open.get_mut(&key) {
-                    *answered = number;
+                if let Some(sandbox) = state.open.get_mut(&key) {
+                    sandbox.answered = number;
+                    sandbox.has_answered = true;
                 }
             }
+            FromInit::Ended => drop(state.open.remove(&key)),
         }
         drop(state);
         shared.changed.notify_all();

@@ -48,13 +48,15 @@ fn a_server_that_tries_to_leave_is_held_and_its_attempts_are_reported() {
     }
     let paths = seen(&run, "file");
     let left = "/tmp/sortie-sandbox/outside/left";
-    assert!(paths.iter().any(|file| file["path"] == left && file["change"] == "created"), "{paths:?}");
+    let made = paths.iter().any(|file| file["path"] == left && file["change"] == "created");
+    let controls = fs::read_to_string(run.run_folder().join("controls.jsonl")).unwrap();
+    assert!(made, "{}\n{controls}", run.report["sandbox"]);
+    assert_eq!(run.report["sandbox"].get("unanswered"), None, "{}\n{}", run.report["sandbox"], run.stderr);
     let commands = seen(&run, "process");
     assert!(commands.iter().any(|process| process["command"] == "sleep 30"), "{commands:?}");
     let limits = seen(&run, "limit");
     assert!(limits.iter().any(|hit| hit["limit"] == "more than 200 processes at a time"), "{limits:?}");
     // What the server says itself: the host was not written to, and a mount changes nothing.
-    let controls = fs::read_to_string(run.run_folder().join("controls.jsonl")).unwrap();
     for refused in ["/etc/sortie-left: OSError", "/usr/sortie-left: OSError", "hostname: OSError", "\"held\""]
     {
         assert!(controls.contains(refused), "{refused}: {controls}");

@@ -35,6 +35,9 @@ use crate::{Activity, SandboxLimits};
 /// How often processes are looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 
+/// How often files are looked at, unless that takes long: looking is never more than a tenth of the time.
+const FILE_INTERVAL: Duration = Duration::from_millis(100);
+
 /// How long we wait for what the sandbox is set up with.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -188,26 +191,38 @@ impl RunningSandbox {
     /// Reports until the server ends, and gives its exit code. When this process ends, so does everything in the sandbox.
     fn watch(mut self) -> u8 {
         let mut looked = Instant::now();
+        let mut next_files = looked + FILE_INTERVAL;
         loop {
             let asked = self.wait_for_something();
             self.take_packets();
             self.answer_requests();
+            // What a server did is told soon, since whoever ends the sandbox from outside ends what it has not told.
+            let began = Instant::now();
+            if began >= next_files {
+                self.look_at_files();
+                next_files = Instant::now() + FILE_INTERVAL.max(began.elapsed() * 9);
+            }
             if asked || looked.elapsed() >= INTERVAL {
                 looked = Instant::now();
                 if let Err(limit) = self.look_at_processes() {
                     self.reporter.report(Activity::Limit { limit: limit.to_string() });
-                    self.look_at_files();
-                    return ENDED;
+                    return self.end(ENDED);
                 }
             }
             if asked && !self.answer_host() {
                 return ENDED;
             }
             if let Some(code) = self.ended() {
-                self.look_at_files();
-                return code;
+                return self.end(code);
             }
         }
+    }
+
+    /// Tells the rest, and that it was the rest.
+    fn end(&mut self, code: u8) -> u8 {
+        self.look_at_files();
+        self.reporter.send(&FromInit::Ended);
+        code
     }
 
     /// Waits for packets, requests, questions, or some time. Gives whether there is a question.
