@@ -125,18 +125,39 @@ pub async fn call_controls(
         search.observe_resources(&open.list_resources().await?);
     }
     let mut losses = 0;
-    while let Some(call) = next_call(&mut search, options.attacker.as_deref()).await {
+    // How many calls the server has answered since it was started, and one to repeat.
+    let mut answered = 0;
+    let mut repeated = None;
+    loop {
+        let call = match repeated.take() {
+            Some(call) => call,
+            None => match next_call(&mut search, options.attacker.as_deref()).await {
+                Some(call) => call,
+                None => break,
+            },
+        };
         let open = match &mut conversation {
             Some(open) => open,
-            closed => closed.insert(target.open(&channel, settings).await?),
+            closed => {
+                answered = 0;
+                closed.insert(target.open(&channel, settings).await?)
+            }
         };
         let called = tokio::time::timeout(PATIENCE, open.call(&call.tool, &call.arguments)).await;
         let late = || TargetError::TimedOut { what: "tools/call".to_owned(), seconds: PATIENCE.as_secs() };
         match called.unwrap_or_else(|_| Err(late())) {
-            Ok(()) => search.observe(&call, &last_answer(&channel)),
+            Ok(()) => {
+                search.observe(&call, &last_answer(&channel));
+                answered += 1;
+            }
             Err(error) => {
-                search.failed(&call, &error.to_string());
                 losses += 1;
+                // A server that is gone may be so for what an earlier call has begun: a new one says whether it is this call.
+                if answered > 0 && !matches!(error, TargetError::TimedOut { .. }) {
+                    repeated = Some(call);
+                } else {
+                    search.failed(&call, &error.to_string());
+                }
                 if let Some(broken) = conversation.take() {
                     // The report of the run counts sandboxes that are late.
                     let _ = options.settle().await;
@@ -145,6 +166,9 @@ pub async fn call_controls(
             }
         }
         if losses == MAX_LOSSES {
+            if let Some(call) = repeated {
+                search.failed(&call, "the server broke down too often");
+            }
             break;
         }
     }

@@ -3,6 +3,7 @@
 mod attacked;
 mod bench;
 mod bundled;
+mod controls;
 mod killed;
 mod measured;
 mod planning;
