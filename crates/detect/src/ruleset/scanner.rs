@@ -4,6 +4,8 @@
 //! by one look at the table; where it says that something may be there, the text is compared. An automaton for so many texts does not fit the
 //! cache, and has to be told apart from the many words that begin like one of them. `cargo xtask bench scan` guards it.
 
+use std::collections::HashMap;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::u32_of;
@@ -37,6 +39,10 @@ fn is_rare(byte: u8) -> bool {
 impl TextScanner {
     /// Texts in lower case. They are told by their position.
     pub(super) fn new(texts: Vec<Box<[u8]>>) -> Self {
+        let mut counts: HashMap<&[u8], u32> = HashMap::new();
+        for window in texts.iter().flat_map(|text| text.windows(4)) {
+            *counts.entry(window).or_default() += 1;
+        }
         let (mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new());
         let (mut rare, mut numbers, mut need_rare_byte) = (Vec::new(), Vec::new(), true);
         for (number, text) in (0..).zip(&texts) {
@@ -56,7 +62,7 @@ impl TextScanner {
                     threes.push((u32::from_le_bytes([*first, *second, *third, 0]), place));
                 }
                 text => {
-                    let offset = rarest_window(text);
+                    let offset = rarest_window(text, &counts);
                     let window = [text[offset], text[offset + 1], text[offset + 2], text[offset + 3]];
                     let place = TextPlace { text: number, offset: u32_of(offset) };
                     fours.push((u32::from_le_bytes(window), place));
@@ -132,9 +138,11 @@ impl TextScanner {
     }
 }
 
-/// Where the four bytes begin that are the least common together.
-fn rarest_window(text: &[u8]) -> usize {
-    let commonness = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
+/// Where the four bytes begin that are the least common together, by their letters and by how many texts have them.
+fn rarest_window(text: &[u8], counts: &HashMap<&[u8], u32>) -> usize {
+    let of_letters = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
+    let of_count = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
+    let commonness = |window: &[u8]| of_letters(window) + of_count(window);
     let windows = text.windows(4).enumerate();
     windows.min_by_key(|(_, window)| commonness(window)).map_or(0, |(at, _)| at)
 }

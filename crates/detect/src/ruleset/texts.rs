@@ -3,9 +3,9 @@
 //! Each text of a message is looked at once, for all indicators that look where it stands. An indicator is asked about the message when its
 //! pattern matches such a text: until then nothing of the message is copied.
 
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
-use sortie_expr::re2::{Regex, RegexSet, RequiredTexts, TextPlace};
+use sortie_expr::re2::{ByteSet, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
 use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{RequiredPlace, TextPattern};
 
@@ -20,7 +20,7 @@ const SET_SIZE: usize = 4000;
 /// So many places of the texts of a list are put in order. Where there are more, as somebody may write them, their order is not asked for.
 const MOST_STEP_PLACES: usize = 1024;
 /// At so many places it is asked whether a match begins there. Where there are more, the whole text is searched.
-const MOST_STARTS: usize = 8;
+const MOST_STARTS: usize = 24;
 /// So many places of texts are kept for one text. Where there are more, their order says nothing.
 const MOST_PLACES: usize = 1 << 16;
 
@@ -34,8 +34,10 @@ pub(crate) struct TextRules {
     groups: Vec<Option<Box<TextGroup>>>,
     scanner: TextScanner,
     clauses: Vec<TextClause>,
+    /// Texts of which a clause needs one.
+    lists: Vec<Box<[u32]>>,
     /// For each text, the clauses that are asked when it is there.
-    uses: Vec<Box<[u32]>>,
+    uses: Vec<Box<[ClauseUse]>>,
     /// Indicators that look for a text wherever it is, in names too.
     anywhere: Vec<u32>,
 }
@@ -52,22 +54,51 @@ struct TextGroup {
     looks_below: bool,
 }
 
-/// Patterns without a text that they need.
+/// Patterns, or alternatives of them, without a text that they need.
 #[derive(Debug, Default)]
 struct RestPatterns {
     sets: Vec<(RegexSet, Vec<u32>)>,
     single: Vec<u32>,
+    /// Those that need one of some bytes, by these.
+    by_bytes: Vec<(ByteSet, Vec<ByteClause>)>,
+}
+
+/// An alternative that needs bytes of other sets too.
+#[derive(Debug)]
+struct ByteClause {
+    indicator: u32,
+    others: Box<[ByteSet]>,
+}
+
+/// What is known of one of them.
+#[derive(Clone, Debug)]
+enum RestPattern {
+    /// Nothing, but it can be searched for together with others.
+    Small(Regex),
+    Large,
+    /// A match has a byte of each set.
+    Bytes(Vec<ByteSet>),
 }
 
 impl RestPatterns {
-    fn new<'r>(patterns: impl Iterator<Item = (u32, Option<&'r Regex>)>) -> Self {
+    fn new<'r>(patterns: impl Iterator<Item = (u32, &'r RestPattern)>) -> Self {
         let (mut rest, mut regexes) = (Self::default(), Vec::new());
-        for (number, regex) in patterns {
-            match regex {
-                Some(regex) => regexes.push((number, regex.clone())),
-                None => rest.single.push(number),
+        let mut by_bytes: IndexMap<ByteSet, Vec<ByteClause>> = IndexMap::new();
+        for (indicator, pattern) in patterns {
+            match pattern {
+                RestPattern::Small(regex) => regexes.push((indicator, regex.clone())),
+                RestPattern::Large => rest.single.push(indicator),
+                RestPattern::Bytes(sets) => {
+                    if let [first, others @ ..] = &**sets {
+                        by_bytes
+                            .entry(*first)
+                            .or_default()
+                            .push(ByteClause { indicator, others: others.into() });
+                    }
+                }
             }
         }
+        rest.by_bytes = by_bytes.into_iter().collect();
         for some in regexes.chunks(SET_PATTERNS) {
             let (numbers, patterns): (Vec<u32>, Vec<Regex>) = some.iter().cloned().unzip();
             match RegexSet::new(&patterns) {
@@ -78,12 +109,21 @@ impl RestPatterns {
         rest
     }
 
-    /// Calls `found` with the indicators that may match a text.
-    fn each_candidate(&self, text: &str, mut found: impl FnMut(u32)) {
+    /// Calls `found` with the indicators that may match a text with these bytes.
+    fn each_candidate(&self, text: &str, bytes: ByteSet, mut found: impl FnMut(u32)) {
         for (set, numbers) in &self.sets {
             set.each_match(text, |at| found(numbers[at]));
         }
+        for (_, clauses) in self.by_bytes.iter().filter(|(first, _)| first.meets(bytes)) {
+            for clause in clauses.iter().filter(|clause| clause.others.iter().all(|set| set.meets(bytes))) {
+                found(clause.indicator);
+            }
+        }
         self.single.iter().copied().for_each(found);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.sets.is_empty() && self.single.is_empty() && self.by_bytes.is_empty()
     }
 }
 
@@ -93,6 +133,18 @@ struct TextClause {
     indicator: u32,
     place: ClausePlace,
     steps: Box<[Step]>,
+    /// A match has a byte of each of these sets too.
+    bytes: Box<[ByteSet]>,
+}
+
+/// A clause that is asked when a text is there, with what most of them fail for.
+#[derive(Debug)]
+struct ClauseUse {
+    clause: u32,
+    indicator: u32,
+    place: ClausePlace,
+    /// The list that is found the least but one.
+    other: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -105,10 +157,10 @@ enum ClausePlace {
     },
 }
 
-/// One of these texts.
+/// One of the texts of a list.
 #[derive(Debug)]
 struct Step {
-    texts: Box<[u32]>,
+    list: u32,
     place: TextPlace,
 }
 
@@ -143,9 +195,10 @@ struct TextRulesBuilder {
     always: Vec<u32>,
     tree: PlaceTree,
     groups: Vec<Option<Box<TextGroup>>>,
-    /// Patterns without texts: the node, whether texts below count, the indicator, and what can be put into a set.
-    rest: Vec<(u32, bool, u32, Option<Regex>)>,
+    /// Patterns without texts: the node, whether texts below count, and the indicator.
+    rest: Vec<(u32, bool, u32, RestPattern)>,
     texts: IndexSet<Box<[u8]>>,
+    lists: IndexSet<Box<[u32]>>,
     clauses: Vec<TextClause>,
     anywhere: Vec<u32>,
 }
@@ -165,8 +218,8 @@ impl TextRulesBuilder {
             indicator.expression_texts().filter(|texts| texts.iter().all(|text| text.len() > 2))
         {
             self.anywhere.push(number);
-            let list = RequiredTexts { texts, place: TextPlace::Anywhere };
-            self.add_clause(number, ClausePlace::Anywhere, vec![list]);
+            let lists = vec![RequiredTexts { texts, place: TextPlace::Anywhere }];
+            self.add_clause(number, ClausePlace::Anywhere, RequiredClause { lists, bytes: Vec::new() });
             return;
         }
         match indicator.requirement().place {
@@ -189,24 +242,29 @@ impl TextRulesBuilder {
         let node = u32_of(node);
         let Some(clauses) = clauses else {
             let regex = regex.filter(|regex| regex.size() <= SET_SIZE && regex.is_steady());
-            self.rest.push((node, below, number, regex.cloned()));
+            let pattern = regex.cloned().map_or(RestPattern::Large, RestPattern::Small);
+            self.rest.push((node, below, number, pattern));
             return;
         };
-        for lists in clauses {
-            self.add_clause(number, ClausePlace::At { node, below }, lists);
+        for clause in clauses {
+            if clause.lists.is_empty() {
+                self.rest.push((node, below, number, RestPattern::Bytes(clause.bytes)));
+            } else {
+                self.add_clause(number, ClausePlace::At { node, below }, clause);
+            }
         }
     }
 
-    fn add_clause(&mut self, indicator: u32, place: ClausePlace, lists: Vec<RequiredTexts>) {
-        let steps = lists.into_iter().map(|RequiredTexts { texts, place }| {
+    fn add_clause(&mut self, indicator: u32, place: ClausePlace, clause: RequiredClause) {
+        let steps = clause.lists.into_iter().map(|RequiredTexts { texts, place }| {
             let mut texts: Vec<u32> =
                 texts.into_iter().map(|text| u32_of(self.texts.insert_full(text.into()).0)).collect();
             texts.sort_unstable();
             texts.dedup();
-            Step { texts: texts.into(), place }
+            Step { list: u32_of(self.lists.insert_full(texts.into()).0), place }
         });
         let steps = steps.collect();
-        self.clauses.push(TextClause { indicator, place, steps });
+        self.clauses.push(TextClause { indicator, place, steps, bytes: clause.bytes.into() });
     }
 
     fn build(mut self) -> TextRules {
@@ -214,19 +272,21 @@ impl TextRulesBuilder {
         for rest in self.rest.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
             let (node, below, ..) = rest[0];
             if let Some(group) = &mut self.groups[node as usize] {
-                let patterns =
-                    RestPatterns::new(rest.iter().map(|(.., number, regex)| (*number, regex.as_ref())));
+                let patterns = RestPatterns::new(rest.iter().map(|(.., number, pattern)| (*number, pattern)));
                 *(if below { &mut group.rest_below } else { &mut group.rest }) = patterns;
             }
         }
         let scanner = TextScanner::new(self.texts.iter().cloned().collect());
-        let mut uses: Vec<Vec<u32>> = vec![Vec::new(); scanner.len()];
+        let often: Vec<f64> = self.lists.iter().map(|texts| scanner.frequency(texts)).collect();
+        let mut uses: Vec<Vec<ClauseUse>> = (0..scanner.len()).map(|_| Vec::new()).collect();
         for (number, clause) in (0..).zip(&self.clauses) {
-            // The list that is found the least.
-            let often = |step: &&Step| scanner.frequency(&step.texts);
-            let rarest = clause.steps.iter().min_by(|one, other| often(one).total_cmp(&often(other)));
-            for text in rarest.into_iter().flat_map(|step| &step.texts) {
-                uses[*text as usize].push(number);
+            let mut lists: Vec<u32> = clause.steps.iter().map(|step| step.list).collect();
+            lists.sort_by(|one, other| often[*one as usize].total_cmp(&often[*other as usize]));
+            lists.dedup();
+            let TextClause { indicator, place, .. } = *clause;
+            for text in lists.first().into_iter().flat_map(|list| &self.lists[*list as usize]) {
+                let one = ClauseUse { clause: number, indicator, place, other: lists.get(1).copied() };
+                uses[*text as usize].push(one);
             }
         }
         TextRules {
@@ -235,6 +295,7 @@ impl TextRulesBuilder {
             groups: self.groups,
             scanner,
             clauses: self.clauses,
+            lists: self.lists.into_iter().collect(),
             uses: uses.into_iter().map(Vec::into_boxed_slice).collect(),
             anywhere: self.anywhere,
         }
@@ -260,12 +321,16 @@ pub(crate) struct TextScan {
     /// For each text that is looked for, 1 + the last of its places; 0 where it was not found.
     found: Vec<u32>,
     texts: Vec<u32>,
+    /// For each list, the last text that it was sought in, and whether one of it was there.
+    lists: Vec<(u32, bool)>,
     places: Vec<FoundText>,
     reached: Vec<(usize, usize)>,
     next: Vec<(usize, usize)>,
     /// For each indicator, the last text that it was asked about.
     asked: Vec<u32>,
     stamp: u32,
+    /// The bytes of the text, once somebody asked for them.
+    bytes: Option<ByteSet>,
     /// Nodes of the places that the text stands below.
     pub(super) below: Vec<u32>,
 }
@@ -361,13 +426,13 @@ impl Look<'_> {
         });
         for at in 0..self.scan.texts.len() {
             let number = self.scan.texts[at];
-            for clause in &self.texts.uses[number as usize] {
-                let clause = &self.texts.clauses[*clause as usize];
-                if self.is_for(clause.place, kind)
-                    && self.route.selects(clause.indicator)
-                    && self.scan.asked[clause.indicator as usize] != self.scan.stamp
+            for ClauseUse { clause, indicator, place, other } in &self.texts.uses[number as usize] {
+                if self.is_for(*place, kind)
+                    && other.is_none_or(|list| self.has_one_of(list))
+                    && self.scan.asked[*indicator as usize] != self.scan.stamp
+                    && self.route.selects(*indicator)
                 {
-                    self.ask_clause(clause, kind, text);
+                    self.ask_clause(&self.texts.clauses[*clause as usize], kind, text);
                 }
             }
         }
@@ -379,15 +444,31 @@ impl Look<'_> {
 
     fn begin_text(&mut self) {
         let scan = &mut *self.scan;
+        scan.bytes = None;
         if scan.found.len() < self.texts.scanner.len() {
             scan.found.resize(self.texts.scanner.len(), 0);
+        }
+        if scan.lists.len() < self.texts.lists.len() {
+            scan.lists.resize(self.texts.lists.len(), (0, false));
         }
         scan.asked.resize(self.rules.indicators.len(), 0);
         scan.stamp = scan.stamp.wrapping_add(1);
         if scan.stamp == 0 {
             scan.asked.fill(0);
+            scan.lists.fill((0, false));
             scan.stamp = 1;
         }
+    }
+
+    /// Whether the text that is looked at has one of the texts of a list.
+    fn has_one_of(&mut self, list: u32) -> bool {
+        let TextScan { lists, found, stamp, .. } = &mut *self.scan;
+        let known = &mut lists[list as usize];
+        if known.0 != *stamp {
+            let texts = &self.texts.lists[list as usize];
+            *known = (*stamp, texts.iter().any(|text| found[*text as usize] > 0));
+        }
+        known.1
     }
 
     /// Whether a clause is about a text.
@@ -405,19 +486,27 @@ impl Look<'_> {
     /// Asks the indicator of a clause, if its texts are there.
     fn ask_clause(&mut self, clause: &TextClause, kind: TextKind, text: &str) {
         let Some(order) = self.order_of(clause) else { return };
-        let regex = self.rules.indicator(clause.indicator).only_regex();
-        let begins = clause.steps.first().is_some_and(|step| step.place == TextPlace::Start);
-        match regex.filter(|_| begins && order == TextOrder::Known && self.scan.reached.len() <= MOST_STARTS)
-        {
+        let regex = self.rules.indicator(clause.indicator).only_regex().filter(|_| order == TextOrder::Known);
+        match (regex, clause.steps.first().map(|step| step.place)) {
             // A match of what the clause stands for begins at one of these places.
-            Some(regex) => {
-                if self.scan.reached.iter().any(|(start, _)| regex.is_match_at(text, *start)) {
+            (Some(regex), Some(TextPlace::Start(before)))
+                if self.scan.reached.len() * (before + 1) <= MOST_STARTS =>
+            {
+                let mut starts =
+                    self.scan.reached.iter().flat_map(|(start, _)| start.saturating_sub(before)..=*start);
+                if starts.any(|start| text.is_char_boundary(start) && regex.is_match_at(text, start)) {
                     self.scan.asked[clause.indicator as usize] = self.scan.stamp;
                     self.candidates.push(clause.indicator);
                 }
             }
-            None => self.ask(clause.indicator, clause.place, kind, text),
+            _ => self.ask(clause.indicator, clause.place, kind, text),
         }
+    }
+
+    /// The bytes of the text that is looked at.
+    fn bytes(&mut self) -> ByteSet {
+        let TextScan { bytes, lower, .. } = &mut *self.scan;
+        *bytes.get_or_insert_with(|| ByteSet::of(lower))
     }
 
     /// Asks an indicator about a text that has what its pattern needs.
@@ -445,17 +534,22 @@ impl Look<'_> {
             TextKind::Json(node) => Some(node),
             TextKind::Name => return,
         };
-        if let Some(group) = node.and_then(|node| rules.group(node)) {
-            for rest in [&group.rest, &group.rest_below] {
-                rest.each_candidate(text, |indicator| self.ask_rest(indicator, kind, text));
-            }
-        }
+        let own = node.and_then(|node| rules.group(node));
+        let own = own.into_iter().flat_map(|group| [&group.rest, &group.rest_below]);
+        own.for_each(|rest| self.look_for(rest, kind, text));
         if let TextKind::Text(_) = kind {
             for at in 0..self.scan.below.len() {
                 if let Some(group) = rules.group(self.scan.below[at]) {
-                    group.rest_below.each_candidate(text, |indicator| self.ask_rest(indicator, kind, text));
+                    self.look_for(&group.rest_below, kind, text);
                 }
             }
+        }
+    }
+
+    fn look_for(&mut self, rest: &RestPatterns, kind: TextKind, text: &str) {
+        if !rest.is_empty() {
+            let bytes = self.bytes();
+            rest.each_candidate(text, bytes, |indicator| self.ask_rest(indicator, kind, text));
         }
     }
 
@@ -486,11 +580,16 @@ impl Look<'_> {
     /// Whether texts of all lists of a clause stand one after the other; `None` where they do not. The places of the first list from which the others
     /// are reached are in `reached` then.
     fn order_of(&mut self, clause: &TextClause) -> Option<TextOrder> {
-        let TextScan { found, places, reached, next, .. } = &mut *self.scan;
-        let is_found = |step: &Step| step.texts.iter().any(|text| found[*text as usize] > 0);
-        if !clause.steps.iter().all(is_found) {
+        if !clause.steps.iter().all(|step| self.has_one_of(step.list)) {
             return None;
         }
+        if !clause.bytes.is_empty() {
+            let bytes = self.bytes();
+            if !clause.bytes.iter().all(|set| set.meets(bytes)) {
+                return None;
+            }
+        }
+        let TextScan { found, places, reached, next, .. } = &mut *self.scan;
         if places.len() >= MOST_PLACES {
             return Some(TextOrder::Unknown);
         }
@@ -498,7 +597,7 @@ impl Look<'_> {
         let mut most = TextPlace::Anywhere;
         for step in clause.steps.iter().rev() {
             next.clear();
-            for text in &step.texts {
+            for text in &self.texts.lists[step.list as usize] {
                 let length = self.texts.scanner.length(*text);
                 let mut at = found[*text as usize];
                 while at > 0 {

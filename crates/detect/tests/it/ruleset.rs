@@ -15,7 +15,7 @@ use sortie_trace::Trace;
 use crate::story::compiled;
 
 /// What indicators decide by, in all the ways in which they are looked for: by texts, by places, and always.
-const METHODS: [&str; 26] = [
+const METHODS: [&str; 28] = [
     "target: arguments.path, pattern: {contains: id_RSA}",
     "target: arguments, pattern: {contains: 'secret word'}",
     "target: '', pattern: {contains: 'path'}",
@@ -37,6 +37,9 @@ const METHODS: [&str; 26] = [
     "target: arguments, pattern: {regex: 'the secret.*(is|for) [0-9a-z]|rm\\s+-[rf]+\\s'}, x-sortie: {texts: true}",
     "target: arguments.path, pattern: {condition: {regex: '(?:^|d )(?:Read|the)[^A]+(?:me|word)', starts_with: Read}}",
     "target: arguments, pattern: {regex: '(?i)the.secret|secret\\tword'}, x-sortie: {texts: true}",
+    // A match that begins before its first text, and alternatives that are looked for one by one.
+    "target: 'content[*].text', pattern: {regex: '(?i)[^a-z0-9]{1,2}(?:the\\s+other|rsa)|[^a-w](?:se[a-f]ret|w[a-z]rd\\s+is)'}",
+    "target: arguments.path, pattern: {regex: '(?:[0-9]-[^/]*[0-9]|[^a-z0-9][;:] ?\\pL|[a-z]{2}-[^;]*/)'}",
     // Nothing that could be looked for.
     "target: 'content[*].text', pattern: {regex: '(?i)\\bi\\s+g\\s+n\\s*o|^.{40,}$'}",
     "target: arguments, pattern: {regex: '[a-z] [a-z] [a-z]|\\{\\{[a-z]*\\}\\}|^[^:]*:.[0-9]'}, x-sortie: {texts: true}",

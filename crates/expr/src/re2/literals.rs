@@ -27,6 +27,54 @@ type Texts = Vec<Vec<u8>>;
 const MOST_LISTS: usize = 4;
 const MOST_CLAUSES: usize = 64;
 
+/// Texts that are short enough to be everywhere, and long enough to be rare.
+const SHORT: usize = 3;
+const LONG: usize = 6;
+
+/// How many sets of bytes stand for an alternative.
+const MOST_SETS: usize = 4;
+
+/// How many bytes may lie before the first text of a match whose beginning is to be looked for.
+const MOST_BEFORE: usize = 8;
+
+/// What every match of one alternative of a pattern holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequiredClause {
+    /// A text of each list.
+    pub lists: Vec<RequiredTexts>,
+    /// A byte of each set.
+    pub bytes: Vec<ByteSet>,
+}
+
+/// Some bytes, with ASCII letters in lower case. All bytes of characters beyond ASCII count as one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSet(u128);
+
+impl ByteSet {
+    /// The bytes of a text.
+    pub fn of(text: &[u8]) -> Self {
+        let mut seen = [0_u8; 256];
+        for byte in text {
+            seen[usize::from(byte.to_ascii_lowercase())] = 1;
+        }
+        let (ascii, foreign) = seen.as_chunks::<8>().0.split_at(16);
+        // Eight bytes of 0 or 1 become the bits of one.
+        let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        let mut set = (0..).zip(ascii).fold(0, |set, (at, eight)| set | u128::from(bits(eight)) << (8 * at));
+        set |= u128::from(foreign.iter().any(|eight| *eight != [0; 8])) << 127;
+        Self(set)
+    }
+
+    fn add(&mut self, byte: u8) {
+        self.0 |= 1 << byte.to_ascii_lowercase().min(127);
+    }
+
+    /// Whether they have a byte in common.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
 /// Texts of which every match of an alternative holds one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredTexts {
@@ -41,8 +89,8 @@ pub struct RequiredTexts {
 pub enum TextPlace {
     /// Anywhere.
     Anywhere,
-    /// Where the match begins.
-    Start,
+    /// Where the match begins, or at most so many bytes behind that.
+    Start(usize),
     /// After it, in the same text, with at most so many bytes between the two; `None` for any number.
     After(Option<usize>),
 }
@@ -81,36 +129,140 @@ pub(super) fn required_texts(hir: &Hir) -> Option<Texts> {
     known(hir).into_best().map(|best| best.texts)
 }
 
-/// The same in more detail: a match holds a text of every list of one of these clauses.
-pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<Vec<RequiredTexts>>> {
+/// The same in more detail: a match holds what one of these clauses says; `None` where there is one that says nothing.
+pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<RequiredClause>> {
     let mut clauses = Vec::new();
-    add_clauses(hir, &mut clauses)?;
+    for parts in alternatives(hir, MOST_CLAUSES) {
+        let clause = RequiredClause { lists: required_lists(&parts), bytes: required_bytes(&parts) };
+        if clause == RequiredClause::default() {
+            return None;
+        }
+        if !clauses.contains(&clause) {
+            clauses.push(clause);
+        }
+    }
     (clauses.len() <= MOST_CLAUSES).then_some(clauses)
 }
 
+/// Expressions that match together what one matches, and of which more is known: about so many. Each is what follows one after the other.
 // The parser bounds how deep expressions nest.
-fn add_clauses(hir: &Hir, clauses: &mut Vec<Vec<RequiredTexts>>) -> Option<()> {
+fn alternatives(hir: &Hir, most: usize) -> Vec<Vec<&Hir>> {
     match hir.kind() {
-        HirKind::Capture(capture) => add_clauses(&capture.sub, clauses),
-        HirKind::Alternation(parts) => parts.iter().try_for_each(|part| add_clauses(part, clauses)),
-        _ => {
-            let mut chain = known(hir).into_chain();
-            while chain.len() > MOST_LISTS {
-                let most_common = (0..chain.len()).min_by_key(|at| rarity(&chain[*at].texts)).unwrap_or(0);
-                remove_link(&mut chain, most_common);
+        HirKind::Capture(capture) => alternatives(&capture.sub, most),
+        HirKind::Alternation(parts) => {
+            parts.iter().flat_map(|part| alternatives(part, most / parts.len())).collect()
+        }
+        HirKind::Concat(parts) => {
+            let mut rows = vec![Vec::new()];
+            for part in parts {
+                // A list of words is as good as one word.
+                let splits = rows.len() * 2 <= most && is_alternation(part) && known(part).exact.is_none();
+                let choices = if splits { alternatives(part, most / rows.len()) } else { Vec::new() };
+                if choices.is_empty() || rows.len() * choices.len() > most {
+                    for row in &mut rows {
+                        row.push(part);
+                    }
+                } else {
+                    let longer = rows
+                        .iter()
+                        .flat_map(|row| choices.iter().map(|choice| [row.as_slice(), choice].concat()));
+                    rows = longer.collect();
+                }
             }
-            let lists = chain.into_iter().enumerate().map(|(at, Link { gap, texts })| {
-                let place = match at {
-                    0 if gap == Some(0) => TextPlace::Start,
-                    0 => TextPlace::Anywhere,
-                    _ => TextPlace::After(gap),
-                };
-                RequiredTexts { texts, place }
-            });
-            clauses.push(lists.collect());
-            clauses.last().is_some_and(|lists| !lists.is_empty()).then_some(())
+            rows
+        }
+        _ => vec![vec![hir]],
+    }
+}
+
+fn is_alternation(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Capture(capture) => is_alternation(&capture.sub),
+        kind => matches!(kind, HirKind::Alternation(_)),
+    }
+}
+
+fn required_lists(parts: &[&Hir]) -> Vec<RequiredTexts> {
+    let mut chain = joined(parts.iter().map(|part| known(part))).into_chain();
+    // The first says where matches begin.
+    let begins = |chain: &[Link]| {
+        chain.first().and_then(|first| first.gap).is_some_and(|before| before <= MOST_BEFORE)
+    };
+    loop {
+        let from = usize::from(begins(&chain));
+        let of = |at: &usize| rarity(&chain[*at].texts);
+        let Some(most_common) = (from..chain.len()).min_by_key(of) else { break };
+        // Beside long texts, short ones say little, and are in most texts.
+        let rarest = (0..chain.len()).map(|at| of(&at)).max();
+        let says_little = of(&most_common).0 <= SHORT && rarest.is_some_and(|rarest| rarest.0 >= LONG);
+        if chain.len() <= MOST_LISTS && !says_little {
+            break;
+        }
+        remove_link(&mut chain, most_common);
+    }
+    let begins = begins(&chain);
+    let lists = chain.into_iter().enumerate().map(|(at, Link { gap, texts })| {
+        let place = match (at, gap) {
+            (0, Some(before)) if begins => TextPlace::Start(before),
+            (0, _) => TextPlace::Anywhere,
+            _ => TextPlace::After(gap),
+        };
+        RequiredTexts { texts, place }
+    });
+    lists.collect()
+}
+
+/// Sets of bytes of each of which every match holds one: signs and digits, since letters and spaces are everywhere.
+fn required_bytes(parts: &[&Hir]) -> Vec<ByteSet> {
+    let mut sets = Vec::new();
+    for part in parts {
+        add_bytes(part, &mut sets);
+    }
+    sets.sort_unstable_by_key(|set| (set.0.count_ones(), *set));
+    sets.dedup();
+    sets.truncate(MOST_SETS);
+    sets
+}
+
+// The parser bounds how deep expressions nest.
+fn add_bytes(hir: &Hir, sets: &mut Vec<ByteSet>) {
+    match hir.kind() {
+        HirKind::Literal(literal) => {
+            sets.extend(literal.0.iter().map(|byte| ByteSet::of(&[*byte])).filter(is_telling));
+        }
+        HirKind::Class(class) => sets.extend(Some(bytes_of(class)).filter(is_telling)),
+        HirKind::Capture(capture) => add_bytes(&capture.sub, sets),
+        HirKind::Repetition(repetition) if repetition.min > 0 => add_bytes(&repetition.sub, sets),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| add_bytes(part, sets)),
+        HirKind::Alternation(parts) => {
+            let each = parts.iter().map(|part| required_bytes(&[part]).first().copied());
+            let all: Option<Vec<ByteSet>> = each.collect();
+            let all = all.map(|sets| ByteSet(sets.iter().fold(0, |all, set| all | set.0)));
+            sets.extend(all.filter(is_telling));
+        }
+        HirKind::Empty | HirKind::Look(_) | HirKind::Repetition(_) => {}
+    }
+}
+
+/// Whether many texts have none of these bytes.
+fn is_telling(set: &ByteSet) -> bool {
+    set.0 != 0 && !set.meets(ByteSet::of(b"abcdefghijklmnopqrstuvwxyz \n.,"))
+}
+
+fn bytes_of(class: &Class) -> ByteSet {
+    let mut set = ByteSet::default();
+    let mut add = |first: u32, last: u32| {
+        (first..=last.min(128)).for_each(|byte| set.add(u8::try_from(byte).unwrap_or(u8::MAX)));
+    };
+    match class {
+        Class::Unicode(class) => {
+            class.iter().for_each(|range| add(u32::from(range.start()).min(128), u32::from(range.end())));
+        }
+        Class::Bytes(class) => {
+            class.iter().for_each(|range| add(u32::from(range.start()).min(128), u32::from(range.end())));
         }
     }
+    set
 }
 
 /// Leaves out a list: what it would be is part of the gap then.
@@ -382,7 +534,7 @@ fn rarity(texts: &Texts) -> (usize, std::cmp::Reverse<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{RequiredTexts, TextPlace};
+    use super::{ByteSet, RequiredClause, RequiredTexts, TextPlace};
     use crate::re2::Regex;
 
     fn texts(pattern: &str) -> Option<Vec<String>> {
@@ -409,31 +561,62 @@ mod tests {
     #[test]
     fn every_alternative_has_lists_of_its_own() {
         let clauses = |pattern: &str| {
-            let clauses = Regex::new(pattern).unwrap().required_clauses()?;
+            let regex = Regex::new(pattern).unwrap();
             let text = |text: Vec<u8>| String::from_utf8(text).unwrap();
             let list = |list: RequiredTexts| {
                 let texts = list.texts.into_iter().map(text).collect::<Vec<_>>().join("|");
                 match list.place {
-                    TextPlace::Start => texts,
+                    TextPlace::Start(0) => texts,
+                    TextPlace::Start(most) => format!("{most} {texts}"),
                     TextPlace::Anywhere => format!("* {texts}"),
                     TextPlace::After(Some(most)) => format!(" {most} {texts}"),
                     TextPlace::After(None) => format!(" * {texts}"),
                 }
             };
-            let clause = |lists: Vec<RequiredTexts>| lists.into_iter().map(list).collect::<String>();
-            Some(clauses.into_iter().map(clause).collect::<Vec<_>>().join(" or "))
+            let clause = |clause: RequiredClause| {
+                let lists = clause.lists.into_iter().map(list).collect::<String>();
+                if lists.is_empty() { "bytes".to_owned() } else { lists }
+            };
+            let clauses = regex.required_clauses()?.iter().cloned();
+            Some(clauses.map(clause).collect::<Vec<_>>().join(" or "))
         };
         for (pattern, expected) in [
             (r"(?i)(ignore|forget)\s+(all\s+)?(rules|orders)", Some("ignore|forget * rules|orders")),
             (r"curl.{2,5}\|\s?bash|(wget).{0,9}sudo", Some("curl 22 bash or wget 36 sudo")),
             (r"(?:abc.*def)+", Some("abc * def")),
-            (r"(?:abc|[0-9]def.)[0-9]?x(ghi)", Some("* abc|def 9 xghi")),
-            (r"abc(?:de|[0-9]fgh)i[0-9]klm", Some("abc 6 klm")),
-            (r"one.two.three.four.fiver", Some("* two 4 three 4 four 4 fiver")),
-            (r"abc|[0-9]+", None),
+            (r"(?:abc|[0-9]def.)[0-9]?x(ghi)", Some("abc 1 xghi or 1 def 5 xghi")),
+            (r"abc(?:de|[0-9]fgh)i[0-9]klm", Some("abcdei or abc 1 fghi 1 klm")),
+            (r"one.two.three.four.fiver", Some("one 11 three 4 four 4 fiver")),
+            (
+                r"(?:get[a-z]+it,|put)(?:now[a-z]|[a-z]then)",
+                Some("get * it,now or get * it, 1 then or putnow or put 1 then"),
+            ),
+            (r"abc|[0-9]+", Some("abc or bytes")),
+            (r"abc|[a-z]+", None),
         ] {
             assert_eq!(clauses(pattern).as_deref(), expected, "{pattern}");
         }
+    }
+
+    #[test]
+    fn signs_and_digits_are_needed_too() {
+        let sets = |pattern: &str| Regex::new(pattern).unwrap().required_clauses().unwrap()[0].bytes.clone();
+        let expected =
+            |texts: &[&str]| texts.iter().map(|text| ByteSet::of(text.as_bytes())).collect::<Vec<_>>();
+        assert_eq!(sets(r"or\s+'?1\s*=[ x]"), expected(&["1", "="]));
+        assert_eq!(sets(r"[0-9](?:;|[|&]+x){2}"), expected(&[";|&", "0123456789"]));
+        assert_eq!(sets("word(?:=|x)"), expected(&[]));
+        assert!(ByteSet::of("Ä".as_bytes()).meets(ByteSet::of("ж".as_bytes())));
+    }
+
+    #[test]
+    fn alternatives_of_alternatives_are_bounded() {
+        let one = r"(?:a\s+x|b\s+y|c\s+z|d\s+w)";
+        let regex = Regex::new(&format!("word{}", one.repeat(40))).unwrap();
+        let count = regex.required_clauses().unwrap().len();
+        assert!((2..=64).contains(&count), "{count}");
+        let many = (0..200).map(|at| format!("word{at}[0-9]+")).collect::<Vec<_>>().join("|");
+        assert_eq!(Regex::new(&many).unwrap().required_clauses(), None);
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use regex_automata::meta;
 use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind};
 
 use super::error::{Re2Error, Re2ErrorKind};
-use super::literals::{self, RequiredTexts};
+use super::literals::{self, RequiredClause};
 use super::node::too_large;
 use super::parser::{self, Parsed};
 
@@ -59,6 +59,8 @@ struct Compiled {
     groups: usize,
     size: usize,
     engine: meta::Regex,
+    /// What its matches hold, once somebody asked.
+    clauses: OnceLock<Option<Vec<RequiredClause>>>,
 }
 
 impl Regex {
@@ -75,7 +77,8 @@ impl Regex {
             .configure(config)
             .build_from_hir(&hir)
             .map_err(|_| too_large(0..pattern.len()))?;
-        Ok(Self { compiled: Arc::new(Compiled { pattern: pattern.into(), hir, groups, size, engine }) })
+        let (pattern, clauses) = (pattern.into(), OnceLock::new());
+        Ok(Self { compiled: Arc::new(Compiled { pattern, hir, groups, size, engine, clauses }) })
     }
 
     /// The pattern as written.
@@ -159,20 +162,21 @@ impl Regex {
         literals::required_texts(self.hir())
     }
 
-    /// The same in more detail: every match holds a text of every list of one of these clauses, each where its
-    /// [place](RequiredTexts::place) says.
+    /// The same in more detail: every match holds what one of these clauses says, each text where its
+    /// [place](crate::re2::RequiredTexts::place) says.
     ///
     /// ```
     /// use sortie_expr::re2::{Regex, TextPlace};
     ///
-    /// let clauses = Regex::new("curl [a-z]{0,9}bash|wget")?.required_clauses().unwrap();
-    /// assert_eq!(clauses[0][1].texts, [b"bash"]);
-    /// assert_eq!(clauses[0][1].place, TextPlace::After(Some(9)));
-    /// assert_eq!(clauses[1][0].texts, [b"wget"]);
+    /// let regex = Regex::new("curl [a-z]{0,9}bash|wget")?;
+    /// let clauses = regex.required_clauses().unwrap();
+    /// assert_eq!(clauses[0].lists[1].texts, [b"bash"]);
+    /// assert_eq!(clauses[0].lists[1].place, TextPlace::After(Some(9)));
+    /// assert_eq!(clauses[1].lists[0].texts, [b"wget"]);
     /// # Ok::<(), sortie_expr::re2::Re2Error>(())
     /// ```
-    pub fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
-        literals::required_clauses(self.hir())
+    pub fn required_clauses(&self) -> Option<&[RequiredClause]> {
+        self.compiled.clauses.get_or_init(|| literals::required_clauses(self.hir())).as_deref()
     }
 
     /// Whether a search takes few states whatever the text: nothing that matches letters is counted beyond a few.

@@ -1,7 +1,7 @@
 //! What is said to be needed for a match is there in every match.
 
 use proptest::prelude::*;
-use sortie_expr::re2::{Regex, RegexSet, RequiredTexts, TextPlace};
+use sortie_expr::re2::{ByteSet, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
 
 fn pattern() -> impl Strategy<Value = String> {
     let leaves = [
@@ -14,6 +14,9 @@ fn pattern() -> impl Strategy<Value = String> {
         r"\s+",
         "[a-c]",
         "[0-9]",
+        "[=:]",
+        "[;|é]",
+        "#",
         ".",
         "é",
         "[а-я]",
@@ -50,6 +53,9 @@ fn text() -> impl Strategy<Value = String> {
         "\t",
         "c",
         "7",
+        "=",
+        ";",
+        "#",
         "é",
         "пр",
         "{{",
@@ -64,10 +70,10 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(words.to_vec()), 0..12).prop_map(|words| words.concat())
 }
 
-/// Whether a match has a text of each list, where it is said to stand.
-fn holds(found: &[u8], lists: &[RequiredTexts]) -> bool {
+/// Whether a match has a text of each list, where it is said to stand, and a byte of each set.
+fn holds(found: &[u8], clause: &RequiredClause) -> bool {
     let mut ends = vec![0];
-    for RequiredTexts { texts, place } in lists {
+    for RequiredTexts { texts, place } in &clause.lists {
         let places = (0..=found.len()).flat_map(|at| {
             texts
                 .iter()
@@ -75,7 +81,7 @@ fn holds(found: &[u8], lists: &[RequiredTexts]) -> bool {
                 .map(move |text| (at, at + text.len()))
         });
         let stands = |start: usize| match place {
-            TextPlace::Start => start == 0,
+            TextPlace::Start(most) => start <= *most,
             TextPlace::Anywhere => true,
             TextPlace::After(most) => {
                 ends.iter().any(|end| *end <= start && most.is_none_or(|most| start - end <= most))
@@ -83,7 +89,7 @@ fn holds(found: &[u8], lists: &[RequiredTexts]) -> bool {
         };
         ends = places.filter(|(start, _)| stands(*start)).map(|(_, end)| end).collect();
     }
-    !ends.is_empty()
+    !ends.is_empty() && clause.bytes.iter().all(|set| set.meets(ByteSet::of(found)))
 }
 
 proptest! {
@@ -99,7 +105,7 @@ proptest! {
             prop_assert!(texts.iter().any(|text| lower.as_bytes().windows(text.len()).any(|part| part == text)), "{texts:?}");
         }
         if let Some(clauses) = regex.required_clauses() {
-            prop_assert!(clauses.iter().any(|lists| holds(lower.as_bytes(), lists)), "{clauses:?}");
+            prop_assert!(clauses.iter().any(|clause| holds(lower.as_bytes(), clause)), "{clauses:?}");
         }
     }
 

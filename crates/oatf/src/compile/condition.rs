@@ -10,7 +10,7 @@ use memchr::memmem::Finder;
 use serde_json::{Number, Value};
 use sortie_expr::json;
 use sortie_expr::path::{SimplePath, WildcardPath};
-use sortie_expr::re2::{Regex, RequiredTexts, TextPlace};
+use sortie_expr::re2::{Regex, RequiredClause, RequiredTexts, TextPlace};
 
 use super::error::CompileError;
 use crate::model::{Condition, MatchCondition, MatchPredicate, predicate_from_value};
@@ -113,17 +113,19 @@ impl CompiledCondition {
         texts.max_by_key(|texts| texts.iter().map(Vec::len).min())
     }
 
-    /// The same in more detail: where the condition holds, the text of the value has a text of every list of one of these clauses.
-    pub(super) fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
+    /// The same in more detail: where the condition holds, the text of the value holds what one of these clauses says.
+    pub(super) fn required_clauses(&self) -> Option<Vec<RequiredClause>> {
         let clauses = self.operators.iter().filter_map(Operator::required_clauses);
         clauses.reduce(|one, other| {
             // All operators hold, so each clause of one goes with each of the other.
             if one.len() * other.len() > MOST_CLAUSES {
                 return if one.len() <= other.len() { one } else { other };
             }
-            let pairs =
-                one.iter().flat_map(|one| other.iter().map(move |other| [one.as_slice(), other].concat()));
-            pairs.collect()
+            let both = |one: &RequiredClause, other: &RequiredClause| RequiredClause {
+                lists: [one.lists.as_slice(), &other.lists].concat(),
+                bytes: [one.bytes.as_slice(), &other.bytes].concat(),
+            };
+            one.iter().flat_map(|one| other.iter().map(move |other| both(one, other))).collect()
         })
     }
 
@@ -192,8 +194,9 @@ impl CompiledCondition {
 }
 
 /// One clause of one list.
-fn anywhere(texts: Vec<Vec<u8>>) -> Vec<Vec<RequiredTexts>> {
-    vec![vec![RequiredTexts { texts, place: TextPlace::Anywhere }]]
+fn anywhere(texts: Vec<Vec<u8>>) -> Vec<RequiredClause> {
+    let lists = vec![RequiredTexts { texts, place: TextPlace::Anywhere }];
+    vec![RequiredClause { lists, bytes: Vec::new() }]
 }
 
 /// An empty match of `\B` may lie inside a character (see [`Regex::find`]); evidence points before it, so that
@@ -238,9 +241,9 @@ impl Operator {
         }
     }
 
-    fn required_clauses(&self) -> Option<Vec<Vec<RequiredTexts>>> {
+    fn required_clauses(&self) -> Option<Vec<RequiredClause>> {
         match self {
-            Self::Regex(regex) => regex.required_clauses(),
+            Self::Regex(regex) => regex.required_clauses().map(<[_]>::to_vec),
             other => other.required_texts().map(anywhere),
         }
     }

@@ -1,7 +1,7 @@
 //! What a message must have before an indicator need be asked about it.
 
 use sortie_expr::path::WildcardPath;
-use sortie_expr::re2::RequiredTexts;
+use sortie_expr::re2::RequiredClause;
 
 /// What a message must have for an indicator to match it, or to fail on it. On any other the indicator does not match, and need not
 /// be evaluated.
@@ -40,8 +40,8 @@ pub struct TextPattern<'i> {
     pub target: &'i WildcardPath,
     /// Whether it looks at each text below that too.
     pub below: bool,
-    /// A text that it matches has a text of every list of one of these clauses, each at its place. Letters are as in [`Requirement::texts`].
-    pub clauses: Option<Vec<Vec<RequiredTexts>>>,
+    /// A text that it matches holds what one of these clauses says. Letters are as in [`Requirement::texts`].
+    pub clauses: Option<Vec<RequiredClause>>,
 }
 
 /// A place in a message at which something must be.
