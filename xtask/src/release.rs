@@ -100,13 +100,21 @@ fn checksums(folder: &Path) -> Result<BTreeMap<String, String>, String> {
     Ok(lines.map(|(sum, name)| (name.to_owned(), sum.to_owned())).collect())
 }
 
-/// Says which artefacts have the same bytes. Every other one is a failure.
+/// Whether an artefact is known to differ: the wheel with the module. `python/` is a workspace of its own, so the compiler is told the absolute
+/// paths of the crates that it uses, and puts the code in another order in another folder.
+fn may_differ(name: &str) -> bool {
+    name.contains("-abi3-")
+}
+
+/// Says which artefacts have the same bytes. Every other one is a failure, unless it is known to differ.
 fn compare(first: &BTreeMap<String, String>, second: &BTreeMap<String, String>) -> Result<(), String> {
     let names: BTreeSet<&String> = first.keys().chain(second.keys()).collect();
     let mut other = Vec::new();
     for name in names {
         if first.get(name).is_some() && first.get(name) == second.get(name) {
             println!("    same bytes: {name}");
+        } else if may_differ(name) && first.contains_key(name) && second.contains_key(name) {
+            println!("    other bytes, as is known: {name}");
         } else {
             other.push(name.as_str());
         }
@@ -259,6 +267,9 @@ mod tests {
         );
         assert!(compare(&both, &sums(&[("b.whl", "2")])).is_err_and(|told| told.ends_with(": a.deb")));
         assert!(compare(&sums(&[("b.whl", "2")]), &both).is_err());
+        let module = |sum| sums(&[("a-abi3-b.whl", sum)]);
+        assert!(compare(&module("1"), &module("2")).is_ok());
+        assert!(compare(&module("1"), &sums(&[])).is_err());
         assert!(compare(&sums(&[]), &sums(&[])).is_err());
     }
 
