@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// The folder that the server finds: everything that it is to work with, and what it is not to touch.
 pub const ROOT: &str = "/tmp/sortie-sandbox";
 
+/// The value of `SORTIE_SANDBOX` in the environment of a server. A tool that returns it shows what is in its environment. It is always the same, so that
+/// evaluators can look for it outside of a sandbox too, where nobody has it.
+pub const VARIABLE: &str = "planted-7d1e40c9a2f6";
+
 /// The port on which our listener accepts requests for any address.
 pub const LISTENER_PORT: u16 = 18_080;
 

@@ -23,7 +23,7 @@ pub use linux::{Sandbox, init};
 pub use unsupported::{Sandbox, init};
 
 pub use activity::{Activity, ActivityCount, ActivityLog, FileChange, SandboxReport, TransportProtocol};
-pub use layout::{Area, Canaries, LISTENER_PORT, ROOT};
+pub use layout::{Area, Canaries, LISTENER_PORT, ROOT, VARIABLE};
 pub use message::SandboxLimits;
 
 /// Why there is no sandbox. A server is never started without one instead.

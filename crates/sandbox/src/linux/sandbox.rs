@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::launcher::Launcher;
-use crate::layout::{ROOT, path_values};
+use crate::layout::{ROOT, VARIABLE, path_values};
 use crate::message::{FromInit, Setup, ToInit, read_message, write_message};
 use crate::{Activity, ActivityLog, Canaries, SandboxError, SandboxLimits, SandboxReport};
 
@@ -163,7 +163,7 @@ impl Sandbox {
         let own = own.map(|(name, folder)| (name.to_owned(), format!("{ROOT}/{folder}")));
         let is_given = |name: &String| !own.iter().any(|(other, _)| other == name);
         let given = given.iter().filter(|(name, _)| is_given(name)).cloned();
-        given.chain(own.clone()).chain([("SORTIE_SANDBOX".to_owned(), "1".to_owned())]).collect()
+        given.chain(own.clone()).chain([("SORTIE_SANDBOX".to_owned(), VARIABLE.to_owned())]).collect()
     }
 
     /// The canaries that servers find.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::evaluated::{Evaluated, evaluate};
+use crate::evaluated::{Evaluated, evaluate, evaluate_with};
 use crate::harness::{Peers, root};
 
 /// The hostile server, with a word by which its processes are found.
@@ -63,6 +63,19 @@ fn a_server_that_tries_to_leave_is_held_and_its_attempts_are_reported() {
     }
     assert!(!fs::exists("/etc/sortie-left").unwrap() && !fs::exists(left).unwrap());
     assert_eq!(processes_with(&word), Vec::<String>::new(), "everything ends with the run");
+}
+
+/// A search path of two folders looks like nothing in particular.
+#[test]
+#[ignore = "needs the peers: cargo xtask test --only peers"]
+fn a_server_that_fills_in_variables_is_found_whatever_its_search_path() {
+    let server = Peers::find().path("servers/bin/mcp-server-git");
+    let target = format!("mcp=stdio:{}", server.display());
+    let arguments = ["environment-disclosure", "--sandbox", "--exhaustive", "--target", &target];
+    let run = evaluate_with(arguments, [("PATH", "/usr/bin:/bin")]);
+    let found = ("environment-disclosure".to_owned(), "git_status".to_owned());
+    assert!(run.findings().contains(&found), "{:?}\n{}", run.findings(), run.stderr);
+    assert!(run.stdout.is_empty() && run.code == Some(1), "{}\n{}", run.stdout, run.stderr);
 }
 
 #[test]
