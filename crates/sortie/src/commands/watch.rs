@@ -38,6 +38,7 @@ Signals:
 Exit codes:
   0    ended by SIGTERM or `--until-idle`
   2    wrong usage, an invalid document, an address that is in use, an output that cannot be written
+  3    ended by `--until-idle`, and a path of `--follow` does not exist
   130  interrupted with Ctrl-C";
 
 /// Look for attacks in traffic as it arrives: findings, message by message.
@@ -214,6 +215,10 @@ fn loader(sources: Vec<RuleSource>) -> RulesLoader {
     })
 }
 
+fn missing(paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().filter(|path| !path.exists()).cloned().collect()
+}
+
 async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failure> {
     let fail = |error: io::Error| Failure::new(format!("cannot start: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(fail)?;
@@ -229,8 +234,12 @@ async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failu
         let at = address.map_or_else(String::new, |address| format!(" on http://{address}"));
         note(&format!("watching{at}"));
     };
+    let missing = missing(&options.follow);
+    for path in &missing {
+        note(&format!("`{}` does not exist yet: it is read when it does", path.display()));
+    }
     let mut watching = std::pin::pin!(Watching::run(options, loader, control.clone(), Arc::new(note), ready));
-    let mut exit = Exit::Clean;
+    let (mut exit, mut was_told) = (Exit::Clean, false);
     loop {
         tokio::select! {
             done = &mut watching => {
@@ -239,13 +248,22 @@ async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failu
                     "{} messages ({} repeated), {} findings ({} repeated), {} errors, {} sessions open",
                     summary.messages, summary.repeated_messages, summary.findings, summary.repeated, summary.errors, summary.open,
                 ));
-                return Ok(exit);
+                let missing = self::missing(&missing);
+                if was_told || missing.is_empty() {
+                    return Ok(exit);
+                }
+                // Nobody ended the watch, so this may be a name that was never right.
+                for path in &missing {
+                    note(&format!("`{}` does not exist: nothing of it was read", path.display()));
+                }
+                return Ok(Exit::Undecided);
             }
             _ = hangup.recv() => control.reload(),
             _ = terminate.recv() => {
                 if control.is_stopped() {
                     return Ok(exit);
                 }
+                was_told = true;
                 control.stop();
             }
             _ = interrupt.recv() => {
@@ -253,6 +271,7 @@ async fn watch(options: WatchOptions, loader: RulesLoader) -> Result<Exit, Failu
                 if control.is_stopped() {
                     return Ok(exit);
                 }
+                was_told = true;
                 control.stop();
             }
         }

@@ -48,6 +48,7 @@ mod server_tools;
 #[cfg(unix)]
 mod setup;
 mod trace;
+mod watch;
 mod wrap;
 
 use std::path::{Path, PathBuf};
