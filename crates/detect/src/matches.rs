@@ -4,6 +4,7 @@
 //! recorded traffic asks for all matches and for no verdict, so a [`MatchSession`] keeps no account of deliveries, tasks and failures.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
@@ -95,8 +96,12 @@ pub struct MatchSession {
     flows: FlowWatch,
     deriver: Deriver,
     routes: HashMap<u64, Arc<Route>>,
-    scan: TextScan,
     candidates: Vec<u32>,
+}
+
+thread_local! {
+    /// What looks at texts takes room for every text that is looked for: too much for each of thousands of sessions.
+    static SCAN: RefCell<TextScan> = RefCell::default();
 }
 
 /// The documents of a ruleset that look for canaries, with their values.
@@ -124,7 +129,6 @@ impl MatchSession {
             flows: FlowWatch::new(&rules.0.flows),
             deriver: Deriver::new().with_transcripts(rules.0.reads_transcript()),
             routes: HashMap::new(),
-            scan: TextScan::default(),
             candidates: Vec::new(),
             rules,
         }
@@ -233,8 +237,9 @@ impl MatchSession {
             return false;
         };
         let Some(json) = Deriver::text_of(message) else { return false };
-        let Self { rules, scan, candidates, .. } = self;
-        let looked = scan.wire(&class.messages, &rules.0, route, json, candidates);
+        let Self { rules, candidates, .. } = self;
+        let look = |scan: &mut TextScan| scan.wire(&class.messages, &rules.0, route, json, candidates);
+        let looked = SCAN.with_borrow_mut(look);
         candidates.retain(|number| route.selects(*number));
         looked.is_some()
     }
@@ -247,7 +252,7 @@ impl MatchSession {
         answer: Option<&Value>,
         is_looked_at: bool,
     ) {
-        let Self { rules, scan, candidates, .. } = self;
+        let Self { rules, candidates, .. } = self;
         let rules = &rules.0;
         let Some(class) = &route.class else {
             candidates.clone_from(&route.selected);
@@ -255,10 +260,12 @@ impl MatchSession {
         };
         if !is_looked_at {
             candidates.clear();
-            scan.value(&class.messages, rules, route, &observed.message, candidates);
+            SCAN.with_borrow_mut(|scan| {
+                scan.value(&class.messages, rules, route, &observed.message, candidates);
+            });
         }
         if let Some(answer) = answer {
-            scan.value(&class.answers, rules, route, answer, candidates);
+            SCAN.with_borrow_mut(|scan| scan.value(&class.answers, rules, route, answer, candidates));
         }
         candidates.retain(|number| route.selects(*number));
         if observed.transcript.is_some() {
