@@ -145,6 +145,12 @@ impl MatchSession {
         &self.rules
     }
 
+    /// About how many bytes of memory the session takes: mostly what flows remember of it.
+    pub fn memory(&self) -> usize {
+        let canaries = self.canaries.as_ref().map_or(0, |canaries| canaries.session.memory());
+        size_of::<Self>() + self.flows.memory() + canaries
+    }
+
     /// What indicators say about a record, in the order of documents. Records other than messages say nothing.
     pub fn record(&mut self, record: &Record) -> Vec<MessageMatch> {
         match record {

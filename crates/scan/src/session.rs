@@ -89,6 +89,11 @@ impl SessionScanner {
         self.sessions
     }
 
+    /// About how many bytes of memory the open session takes.
+    pub fn memory(&self) -> usize {
+        self.matches.memory()
+    }
+
     /// How many messages were looked at.
     pub fn messages(&self) -> u64 {
         self.messages

@@ -26,9 +26,9 @@ const BATCH: usize = 1024;
 /// After how many rows a batch is written.
 const BATCH_ROWS: usize = 4096;
 /// What open sessions may take in memory, about.
-const LIVE_BYTES: usize = 48 << 20;
-/// What a session takes in memory, without its messages.
-const LIVE_SESSION: usize = 16 << 10;
+const LIVE_BYTES: usize = 80 << 20;
+/// What a session takes in memory, without what it remembers of its messages.
+const LIVE_SESSION: usize = 8 << 10;
 /// What a session that is put together from spans may take: it is read as a whole.
 const GROUP_BYTES: u64 = 32 << 20;
 /// How often idle sessions are looked for.
@@ -46,7 +46,8 @@ struct LineSession {
     known: KnownFindings,
     seen: SeenMessages,
     touched: Instant,
-    bytes: u64,
+    /// What it takes in memory, as it was counted last.
+    counted: usize,
     tick: u64,
 }
 
@@ -230,7 +231,7 @@ impl Evaluator {
             known: KnownFindings::default(),
             seen: SeenMessages::default(),
             touched: now,
-            bytes: 0,
+            counted: 0,
             tick: 0,
         };
         let name = key.strip_prefix(LINES_KEY).unwrap_or(key);
@@ -246,7 +247,6 @@ impl Evaluator {
                 session.seen.insert(line);
                 scanner.line_of(name, at, line, &mut rows);
             }
-            session.bytes += lines.len() as u64;
             if entry.number > committed {
                 late.extend(rows);
             } else {
@@ -254,7 +254,6 @@ impl Evaluator {
             }
             Ok(())
         })?;
-        self.live_bytes += live_size(&session);
         self.sessions.insert(name.to_owned(), session);
         self.report_lines(name, late);
         self.use_lines(name);
@@ -333,7 +332,7 @@ impl Evaluator {
                 known: KnownFindings::default(),
                 seen: SeenMessages::default(),
                 touched: now,
-                bytes: 0,
+                counted: 0,
                 tick: 0,
             };
             self.sessions.insert(session.to_owned(), new);
@@ -360,7 +359,6 @@ impl Evaluator {
         }
         again.retain(|row| matches!(row, Scanned::Finding(row) if open.known.contains(number_of(&row.id))));
         if !new.is_empty() {
-            open.bytes += new.len() as u64;
             let payload = [format!("{at}\t{source}\n").as_bytes(), &new].concat();
             self.spool.append(EntryKind::Lines, &lines_key(session), &payload)?;
             self.has_messages = true;
@@ -389,7 +387,6 @@ impl Evaluator {
             Ok(())
         })?;
         session.scanner = Some(Box::new(scanner));
-        self.live_bytes += live_size(session);
         Ok(())
     }
 
@@ -421,6 +418,9 @@ impl Evaluator {
         session.tick = self.tick;
         self.order.insert(self.tick, (EntryKind::Lines, key.to_owned()));
         self.live.insert(self.tick, key.to_owned());
+        let size = live_size(session);
+        self.live_bytes = self.live_bytes.saturating_sub(session.counted) + size;
+        session.counted = size;
     }
 
     /// Sessions that were not used for longest are only on disk.
@@ -428,15 +428,11 @@ impl Evaluator {
         if self.live_bytes <= LIVE_BYTES {
             return;
         }
-        // What sessions take grew since it was counted.
-        self.live_bytes = self.sessions.values().filter(|open| open.scanner.is_some()).map(live_size).sum();
         while self.live_bytes > LIVE_BYTES / 4 * 3 && self.live.len() > 1 {
             let Some((_, key)) = self.live.pop_first() else { return };
-            if let Some(session) = self.sessions.get_mut(&key)
-                && session.scanner.is_some()
-            {
-                self.live_bytes = self.live_bytes.saturating_sub(live_size(session));
+            if let Some(session) = self.sessions.get_mut(&key) {
                 session.scanner = None;
+                self.live_bytes = self.live_bytes.saturating_sub(std::mem::take(&mut session.counted));
             }
         }
     }
@@ -796,9 +792,7 @@ impl Evaluator {
         } else if let Some(session) = self.sessions.remove(key) {
             self.order.remove(&session.tick);
             self.live.remove(&session.tick);
-            if session.scanner.is_some() {
-                self.live_bytes = self.live_bytes.saturating_sub(live_size(&session));
-            }
+            self.live_bytes = self.live_bytes.saturating_sub(session.counted);
             self.spool.close(&lines_key(key));
             return Ok(());
         }
@@ -815,6 +809,7 @@ impl Evaluator {
                 self.summary.reloads += 1;
                 for session in self.sessions.values_mut() {
                     session.scanner = None;
+                    session.counted = 0;
                 }
                 self.live.clear();
                 self.live_bytes = 0;
@@ -850,9 +845,7 @@ impl Evaluator {
 }
 
 fn live_size(session: &LineSession) -> usize {
-    // What flows remember of a session is bounded.
-    let messages = usize::try_from(session.bytes).unwrap_or(usize::MAX).min(1 << 20);
-    LIVE_SESSION + messages + session.seen.bytes()
+    LIVE_SESSION + session.scanner.as_ref().map_or(0, |scanner| scanner.memory()) + session.seen.bytes()
 }
 
 fn findings(rows: &[Scanned]) -> impl Iterator<Item = &sortie_scan::FindingRow> {

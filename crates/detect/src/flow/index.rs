@@ -66,6 +66,20 @@ struct Segment {
 const NONE: u32 = u32::MAX;
 
 impl FlowIndex {
+    /// About how many bytes of memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        let pieces = |pieces: &Pieces| pieces.text.capacity() + 4 * pieces.slots.capacity();
+        let segments: usize =
+            self.segments.iter().map(|segment| size_of::<Segment>() + segment.path.len()).sum();
+        pieces(&self.came_in)
+            + pieces(&self.known)
+            + 8 * self.sieve.words.capacity()
+            + size_of::<TextPlace>() * self.places.capacity()
+            + 4 * self.next.capacity()
+            + segments
+            + self.room.memory()
+    }
+
     /// Nothing came in yet.
     pub fn new(min_length: usize, decode: &[Decoding]) -> Self {
         let length = min_length.max(1);

@@ -51,6 +51,11 @@ impl Journal {
         self.entries.push(entry);
     }
 
+    /// About how many bytes of memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.bytes
+    }
+
     pub(super) fn is_long(&self) -> bool {
         self.bytes > MOST_KEPT
     }

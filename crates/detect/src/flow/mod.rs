@@ -129,6 +129,14 @@ struct WatchedCanary {
 }
 
 impl FlowWatch {
+    /// About how many bytes of memory it takes.
+    pub(crate) fn memory(&self) -> usize {
+        let indexes = self.flows.iter().filter_map(|flow| flow.index.as_ref());
+        self.journal.memory()
+            + self.flows.len() * size_of::<OneFlow>()
+            + indexes.map(FlowIndex::memory).sum::<usize>()
+    }
+
     pub(crate) fn new(rules: &[FlowRule]) -> Self {
         let flow = |rule: &FlowRule| OneFlow {
             rule: rule.clone(),

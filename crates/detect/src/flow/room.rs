@@ -50,6 +50,12 @@ impl FlowRoom {
         }
     }
 
+    /// About how many bytes of memory it takes.
+    pub(super) fn memory(&self) -> usize {
+        // A word, and a byte that says whether it is there.
+        9 * self.texts.capacity()
+    }
+
     /// Whether something was left out.
     pub(super) fn is_full(&self) -> bool {
         self.is_full
