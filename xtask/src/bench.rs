@@ -101,7 +101,8 @@ pub(crate) fn watch(runner: &mut Runner, quick: bool) -> Result<(), Failure> {
     build.args(["--features", "sortie/nats,sortie-watch/nats", "--bin", "sortie", "--example", "soak"]);
     runner.command("build", &mut build, "the program does not compile")?;
     let mut command = Command::new(root().join("target/release/examples/soak"));
-    command.arg("target/release/sortie").arg(server).current_dir(root());
+    // It starts the program in other folders.
+    command.arg(root().join("target/release/sortie")).arg(server).current_dir(root());
     command.arg(if quick { "60" } else { "600" });
     runner.command("bench watch", &mut command, help)
 }
