@@ -97,8 +97,6 @@ pub(crate) struct FlowWatch {
     /// Whether the journal has all that flows keep.
     is_over: bool,
     has_canaries: bool,
-    /// The message that was measured last, and at least as much room as it takes.
-    measured: Option<(u64, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -155,7 +153,6 @@ impl FlowWatch {
             journal: Journal::default(),
             is_over: false,
             has_canaries: false,
-            measured: None,
         }
     }
 
@@ -196,8 +193,7 @@ impl FlowWatch {
         }
         if !self.is_over && self.flows.iter().any(|flow| !flow.is_settled && flow.source.is_none()) {
             let text = message.content.text();
-            let most = self.most_room(&text);
-            self.measured = Some((message.seq, most));
+            let most = texts::MOST_FORMS * text.len();
             for flow in self.flows.iter_mut().filter(|flow| flow.source.is_none()) {
                 flow.unread.known += most;
             }
@@ -231,29 +227,13 @@ impl FlowWatch {
             return;
         }
         if let Some(text) = seen() {
-            let most = match (&text, self.measured) {
-                // A part of what was on the wire takes no more than all of it.
-                (Cow::Borrowed(_), Some((seq, most))) if seq == message.seq => most,
-                _ => self.most_room(&text),
-            };
+            let most = texts::MOST_FORMS * text.len();
             for number in &sources {
                 self.flows[*number as usize].unread.came_in += most;
             }
             self.journal.bring_in(message.seq, &sources, &text);
             self.read_when_long();
         }
-    }
-
-    /// At least as much room as a message takes in any flow.
-    fn most_room(&self, text: &str) -> usize {
-        // Where something may leave again and again, little is unread.
-        if self.flows.iter().any(|flow| flow.index.is_some()) {
-            return texts::MOST_FORMS * text.len();
-        }
-        let flows = || self.flows.iter().map(|flow| &flow.rule.compiled.flow);
-        let length = flows().map(|flow| flow.min_length).min().unwrap_or(1);
-        let counts_spaces = flows().any(|flow| !flow.decode.contains(&Decoding::Space));
-        texts::most_room(text, length, counts_spaces)
     }
 
     /// Lets flows read what is kept, when it is too much to keep.
@@ -363,13 +343,29 @@ impl OneFlow {
     fn is_full(&self, number: u32, journal: &Journal) -> bool {
         let mut room = self.index.as_ref().map_or_else(|| self.rule.room(), FlowIndex::room);
         // In most sessions there is room for everything.
-        if room.is_full() || room.fits(self.unread) {
+        if room.is_full() || room.fits(self.unread) || room.fits(self.most_room(number, journal)) {
             return room.is_full();
         }
         journal.entries()[self.read..].iter().any(|entry| {
             self.rule.measure(number, entry, &mut room);
             room.is_full()
         })
+    }
+
+    /// At least as much room as what it has not read takes: less than is counted as it comes, and more work.
+    fn most_room(&self, number: u32, journal: &Journal) -> MostRoom {
+        let flow = &self.rule.compiled.flow;
+        let counts_spaces = !flow.decode.contains(&Decoding::Space);
+        let mut most = MostRoom::default();
+        for entry in &journal.entries()[self.read..] {
+            let room = |text: &str| texts::most_room(text, flow.min_length, counts_spaces);
+            match entry.for_flow(number) {
+                EntryText::Source(text) => most.came_in += room(text),
+                EntryText::Known(text) => most.known += room(text),
+                EntryText::Other => {}
+            }
+        }
+        most
     }
 
     /// Whether nothing came in that could leave.
