@@ -87,12 +87,12 @@ fn run(sortie: &str, cases: usize, rounds: usize) -> Result<bool, String> {
     row("wall time over the ideal", best, BAR, "×");
 
     let killed = bench.killed_and_taken_up()?;
-    println!("killed when {} were told and {} were on disk, and taken up", killed.told, killed.durable);
+    println!("killed after {} messages with {} cases on disk, then resumed", killed.told, killed.durable);
     #[allow(clippy::cast_precision_loss, reason = "there are hundreds of cases")]
     {
         row("cases lost", killed.lost as f64, 0.0, "");
-        row("cases on disk that were played again", killed.again as f64, 0.0, "");
-        row("cases on their way that were played again", killed.on_their_way as f64, 2.0 * JOBS as f64, "");
+        row("cases on disk that ran again", killed.again as f64, 0.0, "");
+        row("unfinished cases that ran again", killed.on_their_way as f64, 2.0 * JOBS as f64, "");
     }
 
     let short = SlowTarget::start(SHORT).map_err(said)?;

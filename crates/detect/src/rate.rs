@@ -16,7 +16,7 @@ pub struct Rate {
     pub hits: u32,
     /// Attempts that were decided: in which it gave in or resisted.
     pub n: u32,
-    /// Attempts that were not: they are no observations.
+    /// Attempts that were not decided; they do not count as observations.
     pub undecided: u32,
     /// The exact interval of Clopper and Pearson, for a number of attempts that was fixed before.
     pub exact: ConfidenceInterval,

@@ -49,7 +49,7 @@ pub struct Export {
 pub struct Exported {
     /// What was written.
     pub written: WrittenTraces,
-    /// Files of folders that are no recordings, and why.
+    /// Files in folders that are not recordings, and why.
     pub passed_over: Vec<(String, String)>,
 }
 

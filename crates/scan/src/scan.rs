@@ -87,7 +87,7 @@ pub struct ScanSummary {
     pub findings: u64,
     /// What could not be scanned.
     pub errors: u64,
-    /// Files of folders that are no recordings, and why.
+    /// Files in folders that are not recordings, and why.
     pub passed_over: Vec<(String, String)>,
     /// Whether it was stopped before the end.
     pub interrupted: bool,

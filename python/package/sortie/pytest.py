@@ -112,7 +112,7 @@ def attack(
     options: Sequence[str] = (),
     folder: str | os.PathLike[str] | None = None,
 ) -> Report:
-    """Attacks an agent, and returns the report whatever came of it. Raises `Undecided` only if there is none."""
+    """Attacks an agent, and returns the report, also if the agent was exploited. Raises `Undecided` only if there is no report."""
     report, _, words, error = _played(agent, attacks, prompt, timeout, controls, options, folder)
     if report is None:
         raise Undecided(words) from error

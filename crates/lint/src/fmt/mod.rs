@@ -27,7 +27,7 @@ pub enum FormatError {
     #[error("the text has errors: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Parse(Vec<ParseError>),
     /// A comment stands where the laid-out text has no place for it.
-    #[error("{line}:{column}: the comment `{text}` stands where it could not be kept; move it above the key")]
+    #[error("{line}:{column}: formatting would lose the comment `{text}`; move it above the key")]
     Comment {
         /// Its line, from one.
         line: usize,
@@ -37,13 +37,13 @@ pub enum FormatError {
         text: String,
     },
     /// Laid out, it would be longer than a document may be.
-    #[error("laid out, the document would be {bytes} bytes long; {MAX_DOCUMENT_BYTES} are the limit")]
+    #[error("the formatted document would have {bytes} bytes; the limit is {MAX_DOCUMENT_BYTES}")]
     TooLong {
         /// How long.
         bytes: usize,
     },
     /// The result did not pass the checks that every result must pass. That is a mistake of ours.
-    #[error("the laid-out text would not be the same document ({check}); please report this")]
+    #[error("the formatted text would be a different document ({check}); please report this")]
     Unsound {
         /// What the result failed at.
         check: &'static str,

@@ -133,7 +133,7 @@ impl Show {
     }
 }
 
-/// Find the configuration files with MCP servers of this user and of the current folder.
+/// Find configuration files with MCP servers, for this user and in the current folder.
 ///
 /// Files are only read. Arguments, values of variables and URL paths are not printed, because they may be secrets.
 #[derive(Args, Debug)]

@@ -103,7 +103,7 @@ impl Fmt {
                 console.note(&format!("{name}:{error}"));
                 return Ok(None);
             }
-            Err(error) => return Err(Failure::new(format!("`{name}` was left alone: {error}"))),
+            Err(error) => return Err(Failure::new(format!("`{name}` was not formatted: {error}"))),
         };
         if self.diff {
             console.diff(&name, &text, &formatted.text)?;

@@ -38,7 +38,7 @@ pub(crate) struct Merge {
     #[arg(long, value_name = "P0:P1")]
     gate: Option<Gate>,
 
-    /// Error rates of the gate: A is the chance that a case at P0 fails, B that a case at P1 passes
+    /// Error rates of the gate: A is the probability that a case with a true rate of P0 fails, B that one with a true rate of P1 passes
     #[arg(long, value_name = "A,B", default_value = "5%,5%")]
     errors: ErrorRates,
 

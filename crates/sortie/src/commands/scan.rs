@@ -43,7 +43,7 @@ Exit codes:
   3  no findings, but something could not be scanned, or there was no message to scan
   130  interrupted; the findings so far are written";
 
-/// Look for attacks in recorded traffic: findings, message by message.
+/// Find attacks in recorded traffic, and list each message that matches.
 ///
 /// A finding is a message that an indicator of a document matches. It shows that an attack was there, not that it succeeded. `sortie eval`
 /// gives verdicts. File formats are detected; gzip, zstd and Parquet files can be read too. Sessions are scanned in parallel.

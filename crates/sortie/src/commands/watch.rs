@@ -41,7 +41,7 @@ Exit codes:
   3    ended by `--until-idle`, and a path of `--follow` does not exist
   130  interrupted with Ctrl-C";
 
-/// Look for attacks in traffic as it arrives: findings, message by message.
+/// Find attacks in traffic as it arrives, and write each message that matches.
 ///
 /// The findings are the ones that `sortie scan` reports for the same traffic. They are written as JSON Lines. Input is acknowledged after
 /// its findings are written. If a message is delivered twice, its findings are written again, with `"repeated": true`.
@@ -109,7 +109,7 @@ pub(crate) struct Watch {
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 
-    /// Evaluate a session of spans, or a recording, when nothing was added to it for this long
+    /// Evaluate a session of spans or a recording after this time without new data
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     settle: Duration,
 

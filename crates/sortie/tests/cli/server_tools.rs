@@ -243,7 +243,7 @@ fn a_complaint_is_suspicious_and_neither_proof_nor_resistance() {
     for case in &suspicious {
         assert_eq!(case["verdict"]["result"], "skipped", "{case:#}");
         let reason = case["verdict"]["reason"].as_str().unwrap();
-        assert_eq!(reason, "suspicious, and no proof: A shell complained about the argument");
+        assert_eq!(reason, "suspicious, and no proof: The argument caused a shell error");
         assert!(case["hints"][0]["text"].as_str().unwrap().contains("Syntax error"), "{case:#}");
         assert_eq!(case["evidence"].as_array().map_or(0, Vec::len), 0, "a hint is no evidence: {case:#}");
     }
@@ -253,7 +253,7 @@ fn a_complaint_is_suspicious_and_neither_proof_nor_resistance() {
     let count = suspicious.len();
     let human = run("human");
     assert!(human.contains(&format!("; {count} suspicious")), "{human}");
-    assert!(human.contains("A shell complained about the argument"), "{human}");
+    assert!(human.contains("The argument caused a shell error"), "{human}");
     assert!(!human.contains("exploited:"), "{human}");
     let sarif: Value = serde_json::from_str(&run("sarif")).unwrap();
     // Without a sandbox, the case that looks for a file in it is not played.

@@ -27,11 +27,11 @@ pub(crate) struct Accept {
     /// The id of the case
     case: String,
 
-    /// Why it is accepted
+    /// Why the case is accepted
     #[arg(long, value_name = "TEXT")]
     reason: String,
 
-    /// The last day on which it is accepted (YYYY-MM-DD)
+    /// Last day on which the case is accepted (YYYY-MM-DD)
     #[arg(long, value_name = "DATE")]
     expires: Option<Date>,
 

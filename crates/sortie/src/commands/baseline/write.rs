@@ -22,7 +22,7 @@ Examples:
 /// Write the cases of a run as a baseline.
 ///
 /// Writing accepts nothing. An exploited case is `open`: later runs fail on it until `sortie baseline accept` gives a reason. A
-/// resisted case is `fixed`. An undecided case has no line.
+/// resisted case is `fixed`. Undecided cases are not written.
 ///
 /// If the file given to `--out` exists, it is updated. Accepted lines stay accepted, unless the case regressed or its document
 /// changed; then the case is `open` again. The lines of other cases are not changed.

@@ -35,7 +35,7 @@ Exit codes:
 #[derive(Args, Debug)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Check {
-    /// Files and folders. Default: those of `--evaluators` and `sortie.toml`
+    /// Files and folders to check. Default: the folders in `--evaluators` and `sortie.toml`
     #[arg(value_name = "PATH")]
     paths: Vec<PathBuf>,
 

@@ -84,11 +84,11 @@ pub(super) struct RepeatArgs {
     #[arg(long, value_name = "CLAIM")]
     claim: Option<Claim>,
 
-    /// Error rates of a gate: A is the chance that a case at P0 fails, B that a case at P1 passes
+    /// Error rates of a gate: A is the probability that a case with a true rate of P0 fails, B that one with a true rate of P1 passes
     #[arg(long, value_name = "A,B", default_value = "5%,5%")]
     errors: ErrorRates,
 
-    /// Maximum attempts per case for a gate; the case is then undecided. Default: 60
+    /// Maximum attempts per case with `--gate`. A case without a decision by then is undecided. Default: 60
     #[arg(long, value_name = "N", requires = "gate")]
     max_repeats: Option<NonZeroU32>,
 
@@ -236,7 +236,7 @@ pub(super) struct EndArgs {
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     pub(super) max_duration: Duration,
 
-    /// Keep watching this long after the end, unless the document sets `grace_period`. Default: 2s
+    /// How long to keep recording after the end of a case, unless the document sets `grace_period`. Default: 2s
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) grace: Option<Duration>,
 
