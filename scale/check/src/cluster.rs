@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::cpu;
+
 /// How long anything may take to start.
 const PATIENCE: Duration = Duration::from_mins(2);
 
@@ -64,6 +66,11 @@ impl Cluster {
     /// Where clients connect to.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// What all processes have used of processors.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        self.processes.iter().map(|process| cpu::of_process(process.id())).sum()
     }
 
     fn work_dir(&self, executor: usize) -> PathBuf {

@@ -2,4 +2,5 @@
 
 pub mod cluster;
 pub mod corpus;
+pub mod cpu;
 pub mod rows;

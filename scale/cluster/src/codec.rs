@@ -1,7 +1,7 @@
 //! Plans that read traces, as bytes for another machine.
 //!
 //! Functions travel by name: every machine has registered them. The table of a table function travels as its URL and the name and digest of
-//! its ruleset, its plan as the parts of files that each task reads.
+//! its ruleset. Its plan travels likewise; the parts of files that a task reads are its input, which `DataFusion` encodes.
 
 use std::sync::Arc;
 
@@ -109,7 +109,7 @@ impl PhysicalExtensionCodec for TracePhysicalCodec {
         converter: &dyn PhysicalProtoConverterExtension,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         match bytes.strip_prefix(MARK) {
-            Some(own) => Ok(Arc::new(TraceScan::decode(own)?)),
+            Some(own) => Ok(Arc::new(TraceScan::decode(own, inputs)?)),
             None => self.inner.try_decode(bytes, inputs, context, converter),
         }
     }

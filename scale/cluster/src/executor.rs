@@ -51,7 +51,7 @@ pub async fn run(options: ExecutorOptions) -> Result<()> {
         vcores: options.cores,
         work_dir: work_dir.map(|folder| folder.to_string_lossy().into_owned()),
         executor_heartbeat_interval_seconds: options.heartbeat,
-        override_function_registry: Some(Arc::new(executor_functions())),
+        override_function_registry: Some(Arc::new(executor_functions()?)),
         override_runtime_producer: Some(Arc::new(runtime_env)),
         override_config_producer: Some(Arc::new(session_config)),
         override_logical_codec: Some(Arc::new(TraceLogicalCodec::default())),

@@ -10,5 +10,6 @@
 
 pub mod codec;
 pub mod executor;
+pub mod log;
 pub mod scheduler;
 pub mod session;

@@ -91,11 +91,8 @@ pub(crate) fn scheduler_state(config: SessionConfig) -> Result<SessionState> {
     Ok(state)
 }
 
-/// The functions of an executor.
-pub(crate) fn executor_functions() -> BallistaFunctionRegistry {
-    let mut functions = BallistaFunctionRegistry::default();
-    let (findings, verdict) = (sortie_datafusion::findings_function(), sortie_datafusion::verdict_function());
-    functions.scalar_functions.insert(findings.name().to_owned(), findings);
-    functions.aggregate_functions.insert(verdict.name().to_owned(), verdict);
-    functions
+/// The functions of an executor: those of a session of the scheduler, so that every function that can be planned can also run.
+/// Ballista's own registry lacks the functions of lists.
+pub(crate) fn executor_functions() -> Result<BallistaFunctionRegistry> {
+    Ok(BallistaFunctionRegistry::from(&scheduler_state(session_config())?))
 }

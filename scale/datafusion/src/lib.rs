@@ -18,7 +18,7 @@
 //! sortie_datafusion::register(&session);
 //! let sql = "SELECT cardinality(oatf_findings('library', '{\"record\":\"nothing\"}'))";
 //! assert_eq!(session.sql(sql).await?.collect().await?[0].num_rows(), 1);
-//! # datafusion::error::Result::Ok(())
+//! # Ok::<_, datafusion::error::DataFusionError>(())
 //! # }).unwrap();
 //! ```
 

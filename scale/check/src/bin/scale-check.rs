@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use sortie_scale_check::cluster::Cluster;
 use sortie_scale_check::corpus::{self, Corpus, CorpusSize};
+use sortie_scale_check::cpu;
 use sortie_scale_check::rows::{RowScope, differences, rows_of};
 
 const USAGE: &str = "\
@@ -25,6 +26,8 @@ usage: scale-check --sortie PROGRAM [--programs DIR] [--python PYTHON] [--reposi
 const DEADLINE: Duration = Duration::from_hours(1);
 /// The traces take no more than this, in bytes.
 const MAX_BYTES: u64 = 4_000_000_000;
+/// A round price for an hour of a core, to be replaced with one's own.
+const CORE_HOUR: f64 = 0.05;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -49,6 +52,8 @@ struct Check {
     /// Removed at the end.
     _scratch: Option<tempfile::TempDir>,
     corpus: Corpus,
+    /// Time on a processor of each way.
+    costs: Vec<(String, Duration)>,
     is_same: bool,
 }
 
@@ -56,6 +61,8 @@ struct Check {
 struct Scanned {
     rows: String,
     time: Duration,
+    /// Time on a processor, where the system says it.
+    cpu: Option<Duration>,
     /// Bytes of files that were read, where the program says so.
     read: Option<u64>,
     /// How often a query was run again as a whole.
@@ -94,6 +101,7 @@ impl Check {
             messages,
             _scratch: scratch,
             corpus: Corpus::default(),
+            costs: Vec::new(),
             is_same: true,
         })
     }
@@ -106,6 +114,11 @@ impl Check {
         self.corpus = corpus::write(&corpus::recordings(&self.repository)?, &traces, size)?;
         let Corpus { files, sessions, messages, bytes } = self.corpus;
         println!("{messages} messages in {sessions} sessions: {bytes} bytes in {files} files\n");
+        if messages < self.messages {
+            return Err(
+                format!("{messages} messages took {MAX_BYTES} bytes: use a smaller `--messages`").into()
+            );
+        }
 
         // One machine.
         let (lines, table) = (text(&traces), text(&parquet));
@@ -118,27 +131,30 @@ impl Check {
             count(&expected, "finding"),
             count(&expected, "error")
         );
-        Self::report("sortie scan, 1 thread", &one, bytes);
-        Self::report("sortie scan, 2 threads", &two, bytes);
+        if expected.is_empty() {
+            return Err("the traces have no finding, so that there is nothing to compare".into());
+        }
+        self.report("sortie scan, 1 thread", &one);
+        self.report("sortie scan, 2 threads", &two);
         self.compare("sortie scan, 2 threads", &expected, &rows_of(&two.rows, RowScope::Session)?);
         let watched = self.watch(&lines)?;
-        Self::report("sortie watch --follow", &watched, bytes);
+        self.report("sortie watch --follow", &watched);
         self.compare("sortie watch --follow", &expected, &rows_of(&watched.rows, RowScope::Session)?);
         let sql = format!("SELECT * FROM oatf_scan('{lines}', 'library')");
         for partitions in ["1", "2"] {
             let found = self.sql(&["--partitions", partitions, &sql])?;
             let name = format!("oatf_scan, {partitions} partitions");
-            Self::report(&name, &found, bytes);
+            self.report(&name, &found);
             self.compare(&name, &expected, &rows_of(&found.rows, RowScope::Session)?);
         }
 
         // Parquet.
         let exported = self.sortie(&["trace", "export", "--parquet", &table, &lines])?;
-        Self::report("sortie trace export --parquet", &exported, bytes);
+        self.report("sortie trace export --parquet", &exported);
         let packed = fs::metadata(&parquet)?.len();
         println!("  {packed} bytes, 1/{:.1} of the lines", ratio(bytes, packed));
         let of_parquet = self.scan("1", &table)?;
-        Self::report("sortie scan of Parquet, 1 thread", &of_parquet, bytes);
+        self.report("sortie scan of Parquet, 1 thread", &of_parquet);
         let expected_parquet = rows_of(&of_parquet.rows, RowScope::Session)?;
         self.compare(
             "sortie scan of Parquet",
@@ -152,7 +168,7 @@ impl Check {
                 &format!("SELECT * FROM oatf_scan('{table}', 'library')"),
             ])?;
             let name = format!("oatf_scan of Parquet, {partitions} partitions");
-            Self::report(&name, &found, bytes);
+            self.report(&name, &found);
             self.compare(&name, &expected_parquet, &rows_of(&found.rows, RowScope::Session)?);
         }
         let message_sql = format!(
@@ -160,13 +176,14 @@ impl Check {
              (SELECT session, unnest(oatf_findings('library', record)) AS finding FROM '{table}')"
         );
         let found = self.sql(&["--partitions", "2", &message_sql])?;
-        Self::report("oatf_findings of Parquet, 2 partitions", &found, bytes);
+        self.report("oatf_findings of Parquet, 2 partitions", &found);
         let single = rows_of(&of_parquet.rows, RowScope::Message)?;
         self.compare("oatf_findings of Parquet", &single, &rows_of(&found.rows, RowScope::Message)?);
 
-        self.python(&sql, &expected, &message_sql, &single, bytes)?;
+        self.python(&sql, &expected, &message_sql, &single)?;
         self.pushdown(&table)?;
-        self.cluster(&sql, &expected, bytes)?;
+        self.cluster(&sql, &expected)?;
+        self.costs();
         println!("\n{}", if self.is_same { "every way gave the same rows" } else { "the rows differ" });
         Ok(self.is_same)
     }
@@ -192,7 +209,6 @@ impl Check {
         expected: &[String],
         message_sql: &str,
         single: &[String],
-        bytes: u64,
     ) -> Outcome<()> {
         let Some(python) = self.python.clone() else {
             println!("DataFusion's Python package is left out: there is no `--python`");
@@ -215,9 +231,9 @@ impl Check {
             text(&self.folder.join("traces/traces-0000.jsonl"))
         );
         let (here, there) = (self.sql(&[&verdicts])?, query(&verdicts)?);
-        Self::report("Python, oatf_scan", &whole, bytes);
+        self.report("Python, oatf_scan", &whole);
         self.compare("Python, oatf_scan", expected, &rows_of(&whole.rows, RowScope::Session)?);
-        Self::report("Python, oatf_findings of Parquet", &alone, bytes);
+        self.report("Python, oatf_findings of Parquet", &alone);
         self.compare("Python, oatf_findings", single, &rows_of(&alone.rows, RowScope::Message)?);
         let (here, there) =
             (rows_of(&here.rows, RowScope::Session)?, rows_of(&there.rows, RowScope::Session)?);
@@ -227,7 +243,7 @@ impl Check {
     }
 
     /// What is read of a Parquet file for queries that ask for a part of it.
-    fn pushdown(&self, table: &str) -> Outcome<()> {
+    fn pushdown(&mut self, table: &str) -> Outcome<()> {
         println!("\nbytes read of {table}:");
         let day = "time >= '2026-01-02T00:00:00Z' AND time < '2026-01-03T00:00:00Z'";
         for (what, filter) in [
@@ -244,6 +260,7 @@ impl Check {
             let sql = format!(
                 "SELECT count(*) AS messages, sum(cardinality(oatf_findings('library', record))) AS findings FROM '{table}' WHERE {filter}"
             );
+            let mut answers = Vec::new();
             for pushdown in ["true", "false"] {
                 let settings = ["pushdown_filters", "enable_page_index", "pruning"]
                     .map(|name| format!("SET datafusion.execution.parquet.{name} = {pushdown}"));
@@ -256,32 +273,42 @@ impl Check {
                     found.time.as_secs_f64(),
                     found.rows.trim()
                 );
+                answers.push(rows_of(&found.rows, RowScope::Session)?);
             }
+            self.compare(what, &answers[1], &answers[0]);
         }
         Ok(())
     }
 
-    fn cluster(&mut self, sql: &str, expected: &[String], bytes: u64) -> Outcome<()> {
+    fn cluster(&mut self, sql: &str, expected: &[String]) -> Outcome<()> {
         println!();
         let mut times = Vec::new();
         for count in [1, 2, 3] {
             let cluster = Cluster::start(&self.programs, &self.folder, count)?;
-            let found = self.sql(&["--cluster", cluster.url(), sql])?;
-            let name = format!("Ballista, {count} executors with 1 core");
-            Self::report(&name, &found, bytes);
+            let before = cluster.cpu_time();
+            let mut found = self.sql(&["--cluster", cluster.url(), sql])?;
+            let used = cluster.cpu_time().zip(before).map(|(now, before)| now.saturating_sub(before));
+            found.cpu = found.cpu.zip(used).map(|(client, cluster)| client + cluster);
+            let name = format!("Ballista, executors with 1 core: {count}");
+            self.report(&name, &found);
             self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
             times.push(found.time.as_secs_f64());
         }
         println!("  speed-up of 2 executors on two cores: {:.2}", times[0] / times[1]);
         let mut cluster = Cluster::start(&self.programs, &self.folder, 3)?;
-        let query = self
+        let mut query = self
             .command("sortie-sql")
             .args(["--metrics", "--cluster", cluster.url(), sql])
             .output_to(&self.folder.join("killed"))?;
         let victim = cluster.kill_one_that_works()?;
+        if query.child.try_wait()?.is_some() {
+            return Err("the query ended before an executor was killed: use a larger `--messages`".into());
+        }
         let found = query.wait()?;
         let name = format!("Ballista, executor {victim} of 3 killed");
-        Self::report(&name, &found, bytes);
+        // What the killed one had used is not known.
+        let found = Scanned { cpu: None, ..found };
+        self.report(&name, &found);
         println!("  the query was run again as a whole {} times", found.reruns);
         self.compare(&name, expected, &rows_of(&found.rows, RowScope::Session)?);
         Ok(())
@@ -310,11 +337,23 @@ impl Check {
         Run { command: Command::new(self.programs.join(program)), folder: self.folder.clone() }
     }
 
-    fn report(name: &str, found: &Scanned, bytes: u64) {
+    fn report(&mut self, name: &str, found: &Scanned) {
         let seconds = found.time.as_secs_f64();
         let read = found.read.map(|read| format!(", {read} bytes read")).unwrap_or_default();
-        println!("{name:<42} {seconds:>8.2} s {:>7.1} MB/s{read}", ratio(bytes, 1_000_000) / seconds);
+        let cpu = found.cpu.map(|cpu| format!("{:>8.2} CPU s", cpu.as_secs_f64())).unwrap_or_default();
+        let rate = ratio(self.corpus.bytes, 1_000_000) / seconds;
+        println!("{name:<42} {seconds:>8.2} s {cpu} {rate:>7.1} MB/s{read}");
         let _ = io::stdout().flush();
+        self.costs.extend(found.cpu.map(|cpu| (name.to_owned(), cpu)));
+    }
+
+    /// What a terabyte of lines would cost, if it went on like this.
+    fn costs(&self) {
+        println!("\non paper, 1 TB of lines takes, and costs with {CORE_HOUR} USD for an hour of a core:");
+        for (name, cpu) in &self.costs {
+            let hours = cpu.as_secs_f64() / 3600.0 * ratio(1_000_000_000_000, self.corpus.bytes);
+            println!("{name:<42} {hours:>7.1} core-hours {:>7.2} USD", hours * CORE_HOUR);
+        }
     }
 
     fn compare(&mut self, name: &str, expected: &[String], found: &[String]) {
@@ -348,7 +387,8 @@ impl Run {
         let (out, notes) = (path.with_extension("out"), path.with_extension("err"));
         self.command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&notes)?);
         self.command.current_dir(&self.folder);
-        Ok(Running { started: Instant::now(), child: self.command.spawn()?, out, notes })
+        let cpu = cpu::of_ended_children();
+        Ok(Running { started: Instant::now(), cpu, child: self.command.spawn()?, out, notes })
     }
 }
 
@@ -356,6 +396,8 @@ impl Run {
 struct Running {
     child: Child,
     started: Instant,
+    /// What children had used before it.
+    cpu: Option<Duration>,
     out: PathBuf,
     notes: PathBuf,
 }
@@ -374,6 +416,7 @@ impl Running {
             std::thread::sleep(Duration::from_millis(5));
         };
         let time = self.started.elapsed();
+        let cpu = cpu::of_ended_children().zip(self.cpu).map(|(now, before)| now.saturating_sub(before));
         let notes = fs::read_to_string(&self.notes)?;
         if !matches!(status.code(), Some(0 | 1)) {
             return Err(format!("a program ended with {status}: {notes}").into());
@@ -383,7 +426,7 @@ impl Running {
             .rev()
             .find_map(|line| line.strip_suffix(" bytes read")?.rsplit(' ').next()?.parse().ok());
         let reruns = notes.lines().filter(|line| line.ends_with("running the query again")).count();
-        Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, read, reruns })
+        Ok(Scanned { rows: fs::read_to_string(&self.out)?, time, cpu, read, reruns })
     }
 }
 

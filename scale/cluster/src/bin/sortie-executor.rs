@@ -48,6 +48,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    sortie_cluster::log::start();
     let address = arguments.scheduler.rsplit_once(':');
     let Some((host, Ok(scheduler_port))) = address.map(|(host, port)| (host, port.parse())) else {
         eprintln!("error: `--scheduler`: write HOST:PORT");

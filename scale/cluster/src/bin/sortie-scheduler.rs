@@ -28,6 +28,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> ExitCode {
     let Arguments { bind, external_host, executor_timeout } = Arguments::parse();
+    sortie_cluster::log::start();
     let external_host = external_host.unwrap_or_else(|| bind.ip().to_string());
     match run(SchedulerOptions { address: bind, external_host, executor_timeout }).await {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,5 +1,7 @@
 //! Tests of the programs, over the recordings of the repository.
 
+mod tasks;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

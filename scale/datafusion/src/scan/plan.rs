@@ -1,12 +1,17 @@
 //! The plan that reads parts of files and gives rows.
+//!
+//! The parts are rows too: a scan in memory gives each partition its parts, and [`TraceScan`] reads what its input names. A scheduler that gives each
+//! task some of the partitions has to narrow the leaves of a plan. Ballista does this for the leaves of `DataFusion`, and cannot for others: a leaf
+//! of our own would give every task the parts of the first partitions.
 
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::array::{AsArray as _, RecordBatch, StringArray};
+use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{DataFusionError, internal_err};
+use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::error::Result;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -16,8 +21,10 @@ use datafusion::physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion::physical_plan::metrics::{Count, ExecutionPlanMetricsSet, MetricBuilder, MetricsSet};
 use datafusion::physical_plan::stream::RecordBatchReceiverStreamBuilder;
 use datafusion::physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, Partitioning, PhysicalExpr, PlanProperties,
+    DisplayAs, DisplayFormatType, ExecutionPlan, ExecutionPlanProperties as _, Partitioning, PhysicalExpr,
+    PlanProperties,
 };
+use futures::TryStreamExt as _;
 use object_store::ObjectStore;
 use serde::{Deserialize, Serialize};
 use sortie_scan::{MAX_LINE_BYTES, RowError, Scanned, SessionScanner, is_header, session_name};
@@ -40,12 +47,14 @@ const BATCH_BYTES: usize = 1024 * 1024;
 #[derive(Debug)]
 pub struct TraceScan {
     spec: TraceScanSpec,
+    /// Gives the parts to read.
+    parts: Arc<dyn ExecutionPlan>,
     schema: SchemaRef,
     properties: Arc<PlanProperties>,
     metrics: ExecutionPlanMetricsSet,
 }
 
-/// What another machine needs to read the same.
+/// What another machine needs, besides the parts, to read the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct TraceScanSpec {
     kind: TraceTableKind,
@@ -53,8 +62,6 @@ struct TraceScanSpec {
     ruleset: Option<RulesetName>,
     /// The columns that are asked for.
     projection: Option<Vec<usize>>,
-    /// The parts of each partition.
-    partitions: Vec<Vec<ScanPart>>,
 }
 
 impl TraceScan {
@@ -63,45 +70,68 @@ impl TraceScan {
         store: &ObjectStoreUrl,
         ruleset: Option<RulesetName>,
         projection: Option<Vec<usize>>,
-        partitions: Vec<Vec<ScanPart>>,
+        partitions: &[Vec<ScanPart>],
     ) -> Result<Self> {
-        Self::of(TraceScanSpec { kind, store: store.to_string(), ruleset, projection, partitions })
+        let spec = TraceScanSpec { kind, store: store.to_string(), ruleset, projection };
+        Self::over(spec, part_rows(partitions)?)
     }
 
-    fn of(spec: TraceScanSpec) -> Result<Self> {
+    fn over(spec: TraceScanSpec, parts: Arc<dyn ExecutionPlan>) -> Result<Self> {
         let schema = match &spec.projection {
             Some(columns) => Arc::new(spec.kind.schema().project(columns)?),
             None => spec.kind.schema(),
         };
         let properties = Arc::new(PlanProperties::new(
             EquivalenceProperties::new(Arc::clone(&schema)),
-            Partitioning::UnknownPartitioning(spec.partitions.len()),
+            Partitioning::UnknownPartitioning(parts.output_partitioning().partition_count()),
             EmissionType::Incremental,
             Boundedness::Bounded,
         ));
-        Ok(Self { spec, schema, properties, metrics: ExecutionPlanMetricsSet::new() })
+        Ok(Self { spec, parts, schema, properties, metrics: ExecutionPlanMetricsSet::new() })
     }
 
-    /// As bytes that [`decode`](Self::decode) reads on another machine.
+    /// As bytes that [`decode`](Self::decode) reads on another machine. Its input travels beside it.
     pub fn encode(&self) -> Result<Vec<u8>> {
         serde_json::to_vec(&self.spec).map_err(|error| DataFusionError::External(Box::new(error)))
     }
 
-    /// From the bytes of [`encode`](Self::encode).
-    pub fn decode(bytes: &[u8]) -> Result<Self> {
-        Self::of(serde_json::from_slice(bytes).map_err(|error| DataFusionError::External(Box::new(error)))?)
+    /// From the bytes of [`encode`](Self::encode), and its input.
+    pub fn decode(bytes: &[u8], inputs: &[Arc<dyn ExecutionPlan>]) -> Result<Self> {
+        let [parts] = inputs else { return internal_err!("TraceScan has one input, not {}", inputs.len()) };
+        let spec = serde_json::from_slice(bytes);
+        Self::over(spec.map_err(|error| DataFusionError::External(Box::new(error)))?, Arc::clone(parts))
     }
+}
+
+/// A plan that gives the parts of each partition, one a row.
+fn part_rows(partitions: &[Vec<ScanPart>]) -> Result<Arc<dyn ExecutionPlan>> {
+    let schema = Arc::new(Schema::new(vec![Field::new("part", DataType::Utf8, false)]));
+    let rows = |parts: &Vec<ScanPart>| -> Result<Vec<RecordBatch>> {
+        let texts: Result<Vec<_>, _> = parts.iter().map(serde_json::to_string).collect();
+        let texts = texts.map_err(|error| DataFusionError::External(Box::new(error)))?;
+        let column = Arc::new(StringArray::from_iter_values(texts));
+        Ok(vec![RecordBatch::try_new(Arc::clone(&schema), vec![column])?])
+    };
+    let rows: Vec<_> = partitions.iter().map(rows).collect::<Result<_>>()?;
+    Ok(MemorySourceConfig::try_new_exec(&rows, schema, None)?)
+}
+
+/// The parts that rows name.
+fn parts_of(rows: &RecordBatch) -> Result<Vec<ScanPart>> {
+    let texts = rows.columns().first().and_then(|column| column.as_string_opt::<i32>());
+    let Some(texts) = texts else { return internal_err!("the input of TraceScan has no parts") };
+    let parts: Result<_, _> = texts.iter().flatten().map(serde_json::from_str).collect();
+    parts.map_err(|error| DataFusionError::External(Box::new(error)))
 }
 
 impl DisplayAs for TraceScan {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TraceScanSpec { kind, ruleset, partitions, .. } = &self.spec;
+        let TraceScanSpec { kind, ruleset, .. } = &self.spec;
         write!(f, "TraceScan: function={}", kind.function_name())?;
         if let Some(ruleset) = ruleset {
             write!(f, ", ruleset={}", ruleset.name)?;
         }
-        let parts: usize = partitions.iter().map(Vec::len).sum();
-        write!(f, ", partitions={}, parts={parts}", partitions.len())
+        Ok(())
     }
 }
 
@@ -115,7 +145,12 @@ impl ExecutionPlan for TraceScan {
     }
 
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
-        Vec::new()
+        vec![&self.parts]
+    }
+
+    /// Who planned the parts has shared them out.
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
     }
 
     fn apply_expressions(
@@ -129,13 +164,14 @@ impl ExecutionPlan for TraceScan {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        if children.is_empty() { Ok(self) } else { internal_err!("TraceScan has no children") }
+        let [parts] = &children[..] else {
+            return internal_err!("TraceScan has one input, not {}", children.len());
+        };
+        Ok(Arc::new(Self::over(self.spec.clone(), Arc::clone(parts))?))
     }
 
     fn execute(&self, partition: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let Some(parts) = self.spec.partitions.get(partition).cloned() else {
-            return internal_err!("TraceScan has no partition {partition}");
-        };
+        let mut parts = self.parts.execute(partition, Arc::clone(&context))?;
         let store = ObjectStoreUrl::parse(&self.spec.store)?;
         let store = context.runtime_env().object_store(store)?;
         let ruleset = self.spec.ruleset.as_ref().map(RulesetName::load).transpose()?;
@@ -147,17 +183,19 @@ impl ExecutionPlan for TraceScan {
         };
         let bytes = MetricBuilder::new(&self.metrics).counter("bytes_scanned", partition);
         stream.spawn(async move {
-            for part in parts {
-                let sink = PartSink::new(ruleset.as_deref(), &part.name);
-                let mut reader = PartReader {
-                    store: Arc::clone(&store),
-                    part,
-                    sink,
-                    output: output.clone(),
-                    bytes: bytes.clone(),
-                };
-                if !reader.read().await? {
-                    break;
+            while let Some(rows) = parts.try_next().await? {
+                for part in parts_of(&rows)? {
+                    let sink = PartSink::new(ruleset.as_deref(), &part.name);
+                    let mut reader = PartReader {
+                        store: Arc::clone(&store),
+                        part,
+                        sink,
+                        output: output.clone(),
+                        bytes: bytes.clone(),
+                    };
+                    if !reader.read().await? {
+                        return Ok(());
+                    }
                 }
             }
             Ok(())

@@ -149,7 +149,7 @@ impl TableProvider for TraceTable {
         let store = session.runtime_env().object_store(&url)?;
         let tasks = session.config().target_partitions();
         let parts = self.location.parts(session, &store, tasks, self.part_bytes).await?;
-        let plan = TraceScan::new(self.kind, &url, self.ruleset.clone(), projection.cloned(), parts)?;
+        let plan = TraceScan::new(self.kind, &url, self.ruleset.clone(), projection.cloned(), &parts)?;
         Ok(Arc::new(plan))
     }
 }
