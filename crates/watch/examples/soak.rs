@@ -73,6 +73,10 @@ struct Soak {
     kills: (u32, u32),
     /// Resident memory of the watch in kB: now and then.
     memory: Vec<u64>,
+    begun: Instant,
+    time: Duration,
+    /// When the watch and the server are killed next.
+    next_kills: (Duration, Duration),
 }
 
 impl Soak {
@@ -120,14 +124,16 @@ impl Soak {
             published: 0,
             kills: (0, 0),
             memory: Vec::new(),
+            begun: Instant::now(),
+            time: Duration::ZERO,
+            next_kills: (Duration::from_secs(15), Duration::from_secs(35)),
         })
     }
 
     async fn run(&mut self, time: Duration) -> Result<(), Failure> {
         let begun = Instant::now();
+        (self.begun, self.time) = (begun, time);
         let (mut round, mut told) = (0, Instant::now());
-        let mut next_watch_kill = Duration::from_secs(15);
-        let mut next_server_kill = Duration::from_secs(35);
         while begun.elapsed() < time {
             let sessions = self.write_round(round)?;
             let mut at_once: Vec<(String, std::vec::IntoIter<String>)> = Vec::new();
@@ -152,14 +158,7 @@ impl Soak {
                 if acks.len() >= WINDOW {
                     self.publish(std::mem::take(&mut acks)).await?;
                 }
-                if begun.elapsed() > next_watch_kill && begun.elapsed() < time {
-                    next_watch_kill += Duration::from_secs(20);
-                    self.kill_watch()?;
-                }
-                if begun.elapsed() > next_server_kill && begun.elapsed() < time {
-                    next_server_kill += Duration::from_secs(60);
-                    self.kill_server()?;
-                }
+                self.kill_in_time()?;
                 if told.elapsed() > Duration::from_secs(10) {
                     told = Instant::now();
                     self.tell(begun);
@@ -262,6 +261,20 @@ impl Soak {
         Ok(())
     }
 
+    /// Kills what is to be killed by now.
+    fn kill_in_time(&mut self) -> Result<(), Failure> {
+        let now = self.begun.elapsed();
+        if now > self.next_kills.0 && now < self.time {
+            self.next_kills.0 = now + Duration::from_secs(20);
+            self.kill_watch()?;
+        }
+        if now > self.next_kills.1 && now < self.time {
+            self.next_kills.1 = now + Duration::from_secs(60);
+            self.kill_server()?;
+        }
+        Ok(())
+    }
+
     fn kill_watch(&mut self) -> Result<(), Failure> {
         self.watch.kill()?;
         self.watch.wait()?;
@@ -282,15 +295,19 @@ impl Soak {
     async fn wait_until_left(&mut self, most: u64) -> Result<(), Failure> {
         let deadline = Instant::now() + Duration::from_secs(600);
         loop {
-            let mut stream = self.context.get_stream("agents").await?;
-            let left = stream.info().await?.state.messages;
-            if left <= most {
+            // A server that was just started does not answer at once.
+            let left = match self.context.get_stream("agents").await {
+                Ok(mut stream) => stream.info().await.ok().map(|info| info.state.messages),
+                Err(_) => None,
+            };
+            if left.is_some_and(|left| left <= most) {
                 return Ok(());
             }
             if Instant::now() > deadline {
-                return Err(format!("{left} messages were never taken").into());
+                return Err(format!("{left:?} messages were never taken").into());
             }
             self.memory.extend(resident(self.watch.id()));
+            self.kill_in_time()?;
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }

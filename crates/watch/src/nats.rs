@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::ConnectOptions;
 use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
@@ -76,6 +76,8 @@ enum PullEnd {
     Stopped,
     /// Everything that was there, or that was asked for, came.
     Over,
+    /// There was nothing.
+    Empty,
     /// Nothing came, since the next message is larger than what was asked for.
     NextIsLarge,
 }
@@ -116,12 +118,35 @@ impl Consumer {
         // What was delivered to nobody who lives comes again after a while, and must come before what is new: a session is read in order.
         wait_for_pending(&mut consumer).await?;
         let mut size = PullSize::Many;
+        let mut quiet_since = Some(Instant::now());
         loop {
             size = match self.pull(&consumer, size, stop).await? {
                 PullEnd::Stopped => return Ok(()),
-                PullEnd::Over => PullSize::Many,
+                PullEnd::Empty => PullSize::Many,
+                PullEnd::Over => {
+                    quiet_since = Some(Instant::now());
+                    PullSize::Many
+                }
                 PullEnd::NextIsLarge => PullSize::One,
             };
+            // Everything that was delivered before was delivered again by now.
+            if quiet_since.is_some_and(|since| since.elapsed() > ACK_WAIT + SILENCE) {
+                quiet_since = None;
+                self.tell_what_waits(&mut consumer).await;
+            }
+        }
+    }
+
+    /// Says so where a server has messages, and does not deliver them.
+    async fn tell_what_waits(&self, consumer: &mut PullConsumer) {
+        let Ok(Ok(info)) = tokio::time::timeout(SILENCE, consumer.info()).await else { return };
+        if info.num_pending > 0 {
+            (self.note)(&format!(
+                "NATS: the server has {} messages for the consumer `{}`, and delivered none for {} s; if that lasts, restart the server",
+                info.num_pending,
+                self.input.consumer,
+                (ACK_WAIT + SILENCE).as_secs(),
+            ));
         }
     }
 
@@ -172,6 +197,7 @@ impl Consumer {
             };
             let next = next.map_err(|_| NatsError("the server does not answer".to_owned()))?;
             match next {
+                None if taken == 0 => return Ok(PullEnd::Empty),
                 None => return Ok(PullEnd::Over),
                 Some(Ok(message)) => {
                     taken += 1;
