@@ -317,6 +317,20 @@ mod tests {
     }
 
     #[test]
+    fn a_sandbox_that_vanishes_without_a_word_may_have_had_something_to_say() {
+        let open = |has_answered| {
+            let stream = UnixStream::pair().unwrap().0;
+            let sandbox = OpenSandbox { stream, answered: 0, has_answered };
+            let mut state = State { open: BTreeMap::from([(1, sandbox)]), ..State::default() };
+            state.gone(1);
+            // Whoever said that everything was told is not open any more.
+            state.gone(1);
+            (state.open.len(), state.unanswered)
+        };
+        assert_eq!((open(false), open(true)), ((0, 1), (0, 0)));
+    }
+
+    #[test]
     fn what_a_command_names_of_a_replaced_folder_is_kept() {
         let folder = tempfile::tempdir_in("/tmp").unwrap();
         let deep = folder.path().join("node_modules/.bin/server");
