@@ -240,3 +240,21 @@ pub(crate) fn verdicts(played: &Played) -> Vec<String> {
 pub(crate) fn reason(outcome: &Outcome) -> &str {
     outcome.verdict.reason.as_deref().unwrap_or_default()
 }
+
+/// The command of an MCP server in Python: what it does before it reads, and what it does with a `message` that is no greeting, from `elif` on.
+pub(crate) fn python_server(before: &str, otherwise: &str) -> Vec<String> {
+    let script = format!(
+        r#"
+import json, os, sys, time
+def answer(id, result):
+    print(json.dumps({{"jsonrpc": "2.0", "id": id, "result": result}}), flush=True)
+{before}
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "initialize":
+        answer(message["id"], {{"protocolVersion": "2025-11-25", "capabilities": {{"tools": {{}}}}, "serverInfo": {{"name": "s", "version": "1"}}}})
+{otherwise}
+"#
+    );
+    ["python3", "-c", &script].map(str::to_owned).to_vec()
+}

@@ -8,17 +8,12 @@ use sortie_engine::targets::Target;
 use sortie_evaluators::cases::ToolControl;
 use sortie_probe::KnownValues;
 
+use crate::cases::bench::python_server;
+
 /// A server with the tools that it is started with. One that is named `late` answers, and ends the server in the call that follows; one
 /// that is named `dies` ends it at once.
-const SERVER: &str = r#"
-import json, sys
-doomed = False
-def answer(id, result):
-    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    if message.get("method") == "initialize":
-        answer(message["id"], {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+const BEFORE: &str = "doomed = False";
+const OTHERWISE: &str = r#"
     elif message.get("method") == "tools/list":
         answer(message["id"], {"tools": [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in sys.argv[1:]]})
     elif message.get("method") == "tools/call":
@@ -31,7 +26,8 @@ for line in sys.stdin:
 
 /// Which tools of the server work, by their names.
 async fn working(tools: &[&str]) -> BTreeMap<String, bool> {
-    let words = ["python3", "-c", SERVER].iter().chain(tools).map(|word| (*word).to_owned()).collect();
+    let mut words = python_server(BEFORE, OTHERWISE);
+    words.extend(tools.iter().map(|tool| (*tool).to_owned()));
     let env = vec![("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
     let at = modes::Endpoint { address: Address::Stdio(words), headers: Vec::new(), env, launch: None };
     let target = Target::Mcp { at, wire: McpRevision::Auto };

@@ -10,18 +10,11 @@ use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::Target;
 use sortie_trace::Transcript;
 
-use crate::cases::bench::{Asked, Bench, opinion, reason};
+use crate::cases::bench::{Asked, Bench, opinion, python_server, reason};
 
 /// A server whose calls take so many milliseconds, one after the other; the last of them for all that follow.
-const SERVER: &str = r#"
-import json, os, sys, time
-pauses = [int(pause) for pause in os.environ["PAUSES"].split(",")]
-def answer(id, result):
-    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    if message.get("method") == "initialize":
-        answer(message["id"], {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+const BEFORE: &str = r#"pauses = [int(pause) for pause in os.environ["PAUSES"].split(",")]"#;
+const OTHERWISE: &str = r#"
     elif message.get("method") == "tools/list":
         answer(message["id"], {"tools": [{"name": "send", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]})
     elif message.get("method") == "tools/call":
@@ -48,7 +41,7 @@ async fn measured(pauses: &[u64], options: PlayOptions) -> (Outcome, usize) {
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
         ("PAUSES".to_owned(), pauses.join(",")),
     ];
-    let command = ["python3", "-c", SERVER].map(str::to_owned).to_vec();
+    let command = python_server(BEFORE, OTHERWISE);
     let at = modes::Endpoint { address: Address::Stdio(command), headers: Vec::new(), env, launch: None };
     let target = Target::Mcp { at, wire: McpRevision::Auto };
     let discovery = discover(&target, DISCOVERY, &options).await.unwrap();

@@ -7,18 +7,11 @@ use sortie_engine::cases::{DISCOVERY, Missing, PlayOptions, discover};
 use sortie_engine::modes::{self, Address, McpRevision};
 use sortie_engine::targets::Target;
 
-use crate::cases::bench::{Asked, Bench, Played, messages, saying, verdicts};
+use crate::cases::bench::{Asked, Bench, Played, messages, python_server, saying, verdicts};
 
 /// A server that notes that it was started, answers calls, and ends when it is told to.
-const SERVER: &str = r#"
-import json, os, sys
-open(os.environ["STARTED"], "a").write("x")
-def answer(id, result):
-    print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
-for line in sys.stdin:
-    message = json.loads(line)
-    if message.get("method") == "initialize":
-        answer(message["id"], {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})
+const BEFORE: &str = r#"open(os.environ["STARTED"], "a").write("x")"#;
+const OTHERWISE: &str = r#"
     elif message.get("method") == "tools/list":
         answer(message["id"], {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]})
     elif message.get("method") == "tools/call":
@@ -29,7 +22,7 @@ for line in sys.stdin:
 "#;
 
 fn server(started: &Path) -> Target {
-    let command = ["python3", "-c", SERVER].map(str::to_owned).to_vec();
+    let command = python_server(BEFORE, OTHERWISE);
     let env = vec![
         ("PATH".to_owned(), std::env::var("PATH").unwrap_or_default()),
         ("STARTED".to_owned(), started.display().to_string()),
