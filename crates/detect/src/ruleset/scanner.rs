@@ -89,10 +89,19 @@ impl TextScanner {
         for (at, window) in lower.array_windows::<4>().enumerate() {
             let window = u32::from_le_bytes(*window);
             let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
-            if self.fours.may_have(window) | self.threes.may_have(three) | self.twos.may_have(two) {
-                for places in [self.fours.places(window), self.threes.places(three), self.twos.places(two)] {
-                    self.compare(places, lower, at, &mut found);
-                }
+            let (of_four, of_three, of_two) =
+                (self.fours.may_have(window), self.threes.may_have(three), self.twos.may_have(two));
+            if !(of_four | of_three | of_two) {
+                continue;
+            }
+            if of_four {
+                self.compare(self.fours.places(window), lower, at, &mut found);
+            }
+            if of_three {
+                self.compare(self.threes.places(three), lower, at, &mut found);
+            }
+            if of_two {
+                self.compare(self.twos.places(two), lower, at, &mut found);
             }
         }
         lower.truncate(length);
@@ -191,7 +200,7 @@ impl<const WORDS: u32> WindowTable<WORDS> {
             places.push(same.iter().map(|(_, place)| *place).collect());
             let mut slot = Self::slot(window, slots.len());
             while slots[slot].1 != 0 {
-                slot = (slot + 1) % slots.len();
+                slot = (slot + 1) & (slots.len() - 1);
             }
             slots[slot] = (window, u32_of(places.len()));
         }
@@ -205,8 +214,9 @@ impl<const WORDS: u32> WindowTable<WORDS> {
         ((mixed >> 6) as usize, mixed & 63)
     }
 
+    /// Where a window is sought first. The number of slots is a power of two.
     fn slot(window: u32, slots: usize) -> usize {
-        (window.wrapping_mul(0x85eb_ca6b) >> 7) as usize % slots
+        (window.wrapping_mul(0x85eb_ca6b) >> 7) as usize & (slots - 1)
     }
 
     #[inline]
@@ -221,7 +231,7 @@ impl<const WORDS: u32> WindowTable<WORDS> {
             match self.slots[slot] {
                 (_, 0) => return &[],
                 (known, places) if known == window => return &self.places[places as usize - 1],
-                _ => slot = (slot + 1) % self.slots.len(),
+                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
     }
