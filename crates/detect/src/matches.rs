@@ -219,6 +219,7 @@ impl MatchSession {
         let looks_at_answer = route.class.as_ref().is_none_or(|class| !class.answers.is_empty())
             && agent_answer::may_hold(message);
         let is_looked_at = self.look_at_wire(&route, message);
+        self.candidates.retain(|number| self.flows.may_leave(*number as usize, message));
         if is_looked_at && self.candidates.is_empty() && !looks_at_answer {
             if !self.is_alone {
                 self.flows.take_in(message, |_| true, || Deriver::text_of(message).map(Cow::Borrowed));
@@ -300,7 +301,7 @@ impl MatchSession {
             if about.looks_for_canary
                 || about.is_semantic
                 || (*is_alone && needs_session)
-                || flows.excludes(at)
+                || !flows.may_leave(at, observed.record)
             {
                 continue;
             }

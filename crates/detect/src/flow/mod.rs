@@ -267,6 +267,13 @@ impl FlowWatch {
         self.flows.iter().any(is_other)
     }
 
+    /// Whether something may leave with a message, which came last, by the flow of this indicator, or it has none.
+    pub(crate) fn may_leave(&self, indicator: usize, message: &Message) -> bool {
+        let of_indicator = self.flows.iter().filter(|flow| flow.rule.indicator == indicator);
+        of_indicator.into_iter().all(|flow| flow.had_source && message.sender == Sender::Agent)
+            && !self.excludes(indicator)
+    }
+
     /// What an indicator says about a message when its flow is asked too: it matches only where something leaves.
     pub(crate) fn narrowed(
         &mut self,
