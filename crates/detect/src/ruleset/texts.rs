@@ -3,6 +3,8 @@
 //! Each text of a message is looked at once, for all indicators that look where it stands. An indicator is asked about the message when its
 //! pattern matches such a text: until then nothing of the message is copied.
 
+use std::collections::{BTreeMap, HashMap};
+
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
 use sortie_expr::re2::{ByteSet, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
@@ -37,9 +39,11 @@ pub(crate) struct TextRules {
     /// Texts of which a clause needs one.
     lists: Vec<Box<[u32]>>,
     /// For each text, the clauses that are asked when it is there.
-    uses: Vec<Box<[ClauseUse]>>,
+    uses: Vec<Box<[PlaceUses]>>,
     /// Indicators that look for a text wherever it is, in names too.
     anywhere: Vec<u32>,
+    /// Of those, the ones that need a text that matches one of some patterns.
+    expressions: HashMap<u32, Vec<Regex>>,
 }
 
 /// The patterns that look at one place.
@@ -137,17 +141,28 @@ struct TextClause {
     bytes: Box<[ByteSet]>,
 }
 
-/// A clause that is asked when a text is there, with what most of them fail for.
+/// Clauses of one place that are asked when a text is there, by what most of them fail for.
+#[derive(Debug)]
+struct PlaceUses {
+    place: ClausePlace,
+    lists: Box<[ListUses]>,
+}
+
+/// Clauses of which one list after the rarest is the same.
+#[derive(Debug)]
+struct ListUses {
+    /// The list that is found the least but one.
+    other: Option<u32>,
+    clauses: Box<[ClauseUse]>,
+}
+
 #[derive(Debug)]
 struct ClauseUse {
     clause: u32,
     indicator: u32,
-    place: ClausePlace,
-    /// The list that is found the least but one.
-    other: Option<u32>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum ClausePlace {
     Anywhere,
     /// At a node, or also below it.
@@ -190,6 +205,9 @@ impl TextRules {
     }
 }
 
+/// The clauses that are asked when a text is there, by their place and by the list that is found the least but one.
+type UsesByPlace = BTreeMap<ClausePlace, BTreeMap<Option<u32>, Vec<ClauseUse>>>;
+
 #[derive(Default)]
 struct TextRulesBuilder {
     always: Vec<u32>,
@@ -201,6 +219,7 @@ struct TextRulesBuilder {
     lists: IndexSet<Box<[u32]>>,
     clauses: Vec<TextClause>,
     anywhere: Vec<u32>,
+    expressions: HashMap<u32, Vec<Regex>>,
 }
 
 impl TextRulesBuilder {
@@ -214,12 +233,14 @@ impl TextRulesBuilder {
             self.tree.add_field(number, &["_transcript".into()]);
             return;
         }
-        if let Some(texts) =
-            indicator.expression_texts().filter(|texts| texts.iter().all(|text| text.len() > 2))
-        {
+        if let Some(clauses) = expression_clauses(indicator) {
             self.anywhere.push(number);
-            let lists = vec![RequiredTexts { texts, place: TextPlace::Anywhere }];
-            self.add_clause(number, ClausePlace::Anywhere, RequiredClause { lists, bytes: Vec::new() });
+            for clause in clauses {
+                self.add_clause(number, ClausePlace::Anywhere, clause);
+            }
+            let patterns = indicator.expression_patterns();
+            self.expressions
+                .extend(patterns.map(|patterns| (number, patterns.into_iter().cloned().collect())));
             return;
         }
         match indicator.requirement().place {
@@ -278,17 +299,23 @@ impl TextRulesBuilder {
         }
         let scanner = TextScanner::new(self.texts.iter().cloned().collect());
         let often: Vec<f64> = self.lists.iter().map(|texts| scanner.frequency(texts)).collect();
-        let mut uses: Vec<Vec<ClauseUse>> = (0..scanner.len()).map(|_| Vec::new()).collect();
+        let mut uses: Vec<UsesByPlace> = (0..scanner.len()).map(|_| UsesByPlace::new()).collect();
         for (number, clause) in (0..).zip(&self.clauses) {
             let mut lists: Vec<u32> = clause.steps.iter().map(|step| step.list).collect();
             lists.sort_by(|one, other| often[*one as usize].total_cmp(&often[*other as usize]));
             lists.dedup();
             let TextClause { indicator, place, .. } = *clause;
             for text in lists.first().into_iter().flat_map(|list| &self.lists[*list as usize]) {
-                let one = ClauseUse { clause: number, indicator, place, other: lists.get(1).copied() };
-                uses[*text as usize].push(one);
+                let of_place = uses[*text as usize].entry(place).or_default();
+                let of_list = of_place.entry(lists.get(1).copied()).or_default();
+                of_list.push(ClauseUse { clause: number, indicator });
             }
         }
+        let of_list = |(other, clauses): (_, Vec<_>)| ListUses { other, clauses: clauses.into() };
+        let of_place = |(place, lists): (_, BTreeMap<_, _>)| PlaceUses {
+            place,
+            lists: lists.into_iter().map(of_list).collect(),
+        };
         TextRules {
             always: self.always,
             tree: self.tree,
@@ -296,10 +323,24 @@ impl TextRulesBuilder {
             scanner,
             clauses: self.clauses,
             lists: self.lists.into_iter().collect(),
-            uses: uses.into_iter().map(Vec::into_boxed_slice).collect(),
+            uses: uses.into_iter().map(|uses| uses.into_iter().map(of_place).collect()).collect(),
             anywhere: self.anywhere,
+            expressions: self.expressions,
         }
     }
+}
+
+/// What a message that an expression is true for holds, where it holds texts that can be looked for.
+fn expression_clauses(indicator: &CompiledIndicator) -> Option<Vec<RequiredClause>> {
+    let of_patterns = indicator.expression_patterns().and_then(|patterns| {
+        let clauses = patterns.into_iter().map(Regex::required_clauses).collect::<Option<Vec<_>>>()?;
+        Some(clauses.concat()).filter(|clauses| clauses.iter().all(|clause| !clause.lists.is_empty()))
+    });
+    of_patterns.or_else(|| {
+        let texts = indicator.expression_texts().filter(|texts| texts.iter().all(|text| text.len() > 2))?;
+        let lists = vec![RequiredTexts { texts, place: TextPlace::Anywhere }];
+        Some(vec![RequiredClause { lists, bytes: Vec::new() }])
+    })
 }
 
 /// What a text is.
@@ -426,13 +467,9 @@ impl Look<'_> {
         });
         for at in 0..self.scan.texts.len() {
             let number = self.scan.texts[at];
-            for ClauseUse { clause, indicator, place, other } in &self.texts.uses[number as usize] {
-                if self.is_for(*place, kind)
-                    && other.is_none_or(|list| self.has_one_of(list))
-                    && self.scan.asked[*indicator as usize] != self.scan.stamp
-                    && self.route.selects(*indicator)
-                {
-                    self.ask_clause(&self.texts.clauses[*clause as usize], kind, text);
+            for PlaceUses { place, lists } in &self.texts.uses[number as usize] {
+                if self.is_for(*place, kind) {
+                    self.ask_uses(lists, kind, text);
                 }
             }
         }
@@ -440,6 +477,19 @@ impl Look<'_> {
         let TextScan { found, texts, places, .. } = &mut *self.scan;
         texts.drain(..).for_each(|text| found[text as usize] = 0);
         places.clear();
+    }
+
+    fn ask_uses(&mut self, lists: &[ListUses], kind: TextKind, text: &str) {
+        for ListUses { other, clauses } in lists {
+            if other.is_some_and(|list| !self.has_one_of(list)) {
+                continue;
+            }
+            for ClauseUse { clause, indicator } in clauses {
+                if self.scan.asked[*indicator as usize] != self.scan.stamp && self.route.selects(*indicator) {
+                    self.ask_clause(&self.texts.clauses[*clause as usize], kind, text);
+                }
+            }
+        }
     }
 
     fn begin_text(&mut self) {
@@ -518,6 +568,10 @@ impl Look<'_> {
             // Of other conditions than a regular expression, JSON says too little.
             (ClausePlace::At { .. }, TextKind::Json(_)) => {
                 compiled.only_regex().is_none_or(|regex| regex.is_match(text))
+            }
+            (ClausePlace::Anywhere, _) => {
+                let patterns = self.texts.expressions.get(&indicator);
+                patterns.is_none_or(|patterns| patterns.iter().any(|regex| regex.is_match(text)))
             }
             _ => true,
         };

@@ -135,6 +135,21 @@ impl Program {
         texts::required_texts(&self.ast)
     }
 
+    /// Regular expressions of which at least one matches something that the variables hold, a string or the name of a field, wherever the
+    /// expression is true; `None` where it may be true without.
+    ///
+    /// ```
+    /// use sortie_expr::cel::Program;
+    ///
+    /// let program = Program::compile("message.parts.exists(part, part.text.matches('^ignore') && part.kind == 'text')")?;
+    /// assert_eq!(program.required_patterns().unwrap()[0].as_str(), "^ignore");
+    /// assert!(Program::compile("message.text.lowerAscii().matches('^ignore')")?.required_patterns().is_none());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn required_patterns(&self) -> Option<Vec<&Regex>> {
+        texts::required_patterns(&self.ast)
+    }
+
     /// The parts of the expression that could have been written otherwise, outer ones before those within them.
     pub fn parts(&self) -> Vec<ExpressionPart> {
         parts::parts(&self.ast, &self.source)

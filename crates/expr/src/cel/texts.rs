@@ -2,9 +2,13 @@
 
 use super::ast::{Ast, Comprehension, ComprehensionKind, Literal, Node, NodeId, Operator};
 use super::functions::Function;
+use crate::re2::Regex;
 
 /// How many texts stand for one expression.
 const MOST_TEXTS: usize = 64;
+
+/// The same for regular expressions.
+const MOST_PATTERNS: usize = 16;
 
 /// Alternatives, in lower case.
 type Texts = Vec<Vec<u8>>;
@@ -15,13 +19,19 @@ pub(super) fn required_texts(ast: &Ast) -> Option<Texts> {
     TextFinder { ast, locals: Vec::new() }.when_true(ast.root())
 }
 
+/// Regular expressions of which at least one matches something that the variables hold, a string or the name of a field, wherever an expression
+/// is true.
+pub(super) fn required_patterns(ast: &Ast) -> Option<Vec<&Regex>> {
+    TextFinder { ast, locals: Vec::new() }.patterns_when_true(ast.root())
+}
+
 struct TextFinder<'a> {
     ast: &'a Ast,
     /// Whether what each variable of a comprehension stands for comes from a variable of the expression.
     locals: Vec<bool>,
 }
 
-impl TextFinder<'_> {
+impl<'a> TextFinder<'a> {
     // The parser bounds how deep expressions nest.
     fn when_true(&mut self, id: NodeId) -> Option<Texts> {
         let ast = self.ast;
@@ -74,6 +84,31 @@ impl TextFinder<'_> {
         }
     }
 
+    // The parser bounds how deep expressions nest.
+    fn patterns_when_true(&mut self, id: NodeId) -> Option<Vec<&'a Regex>> {
+        match self.ast.node(id) {
+            Node::And(operands) => operands.iter().find_map(|operand| self.patterns_when_true(*operand)),
+            Node::Or(operands) => {
+                let patterns = operands.iter().map(|operand| self.patterns_when_true(*operand));
+                let patterns = patterns.collect::<Option<Vec<_>>>()?.concat();
+                (patterns.len() <= MOST_PATTERNS).then_some(patterns)
+            }
+            Node::MatchesLiteral { text, pattern } if self.is_part(*text) => Some(vec![pattern.get().ok()?]),
+            Node::Comprehension(Comprehension {
+                kind: ComprehensionKind::Exists | ComprehensionKind::ExistsOne,
+                range,
+                condition: Some(condition),
+                ..
+            }) => {
+                self.locals.push(self.is_part(*range));
+                let patterns = self.patterns_when_true(*condition);
+                self.locals.pop();
+                patterns
+            }
+            _ => None,
+        }
+    }
+
     /// A literal text, in lower case.
     fn literal(&self, id: NodeId) -> Option<Vec<u8>> {
         match self.ast.node(id) {
@@ -84,7 +119,17 @@ impl TextFinder<'_> {
         }
     }
 
-    /// Whether a value is a part of a variable of the expression, but for the case of its letters.
+    /// Whether a value is a part of a variable of the expression, as it is.
+    fn is_part(&self, id: NodeId) -> bool {
+        match self.ast.node(id) {
+            Node::Variable(_) => true,
+            Node::Local(slot) => self.locals.get(*slot).copied().unwrap_or(false),
+            Node::Select { operand, .. } | Node::Index { operand, .. } => self.is_part(*operand),
+            _ => false,
+        }
+    }
+
+    /// Whether a value is, or holds, a part of a variable of the expression, but for the case of its letters.
     fn is_given(&self, id: NodeId) -> bool {
         match self.ast.node(id) {
             Node::Variable(_) => true,

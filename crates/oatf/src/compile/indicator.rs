@@ -235,6 +235,17 @@ impl CompiledIndicator {
         }
     }
 
+    /// Regular expressions of which at least one matches a text, or the name of a member, of any message that its expression is true for. `None`
+    /// where there is no expression, or it may be true without.
+    pub fn expression_patterns(&self) -> Option<Vec<&Regex>> {
+        match &self.method {
+            Method::Expression(expression) if !self.reads_transcript => {
+                expression.program.required_patterns()
+            }
+            _ => None,
+        }
+    }
+
     fn is_about(&self, message: &Value) -> bool {
         !self.reads_transcript || message.get(TRANSCRIPT).is_some()
     }
