@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use indexmap::{IndexMap, IndexSet};
 use serde_json::Value;
-use sortie_expr::re2::{ByteSet, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
+use sortie_expr::re2::{
+    ByteCounts, Regex, RegexSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace,
+};
 use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{RequiredPlace, TextPattern};
 
@@ -64,14 +66,14 @@ struct RestPatterns {
     sets: Vec<(RegexSet, Vec<u32>)>,
     single: Vec<u32>,
     /// Those that need one of some bytes, by these.
-    by_bytes: Vec<(ByteSet, Vec<ByteClause>)>,
+    by_bytes: Vec<(RequiredBytes, Vec<ByteClause>)>,
 }
 
 /// An alternative that needs bytes of other sets too.
 #[derive(Debug)]
 struct ByteClause {
     indicator: u32,
-    others: Box<[ByteSet]>,
+    others: Box<[RequiredBytes]>,
 }
 
 /// What is known of one of them.
@@ -81,13 +83,13 @@ enum RestPattern {
     Small(Regex),
     Large,
     /// A match has a byte of each set.
-    Bytes(Vec<ByteSet>),
+    Bytes(Vec<RequiredBytes>),
 }
 
 impl RestPatterns {
     fn new<'r>(patterns: impl Iterator<Item = (u32, &'r RestPattern)>) -> Self {
         let (mut rest, mut regexes) = (Self::default(), Vec::new());
-        let mut by_bytes: IndexMap<ByteSet, Vec<ByteClause>> = IndexMap::new();
+        let mut by_bytes: IndexMap<RequiredBytes, Vec<ByteClause>> = IndexMap::new();
         for (indicator, pattern) in patterns {
             match pattern {
                 RestPattern::Small(regex) => regexes.push((indicator, regex.clone())),
@@ -114,12 +116,13 @@ impl RestPatterns {
     }
 
     /// Calls `found` with the indicators that may match a text with these bytes.
-    fn each_candidate(&self, text: &str, bytes: ByteSet, mut found: impl FnMut(u32)) {
+    fn each_candidate(&self, text: &str, bytes: &ByteCounts, mut found: impl FnMut(u32)) {
         for (set, numbers) in &self.sets {
             set.each_match(text, |at| found(numbers[at]));
         }
-        for (_, clauses) in self.by_bytes.iter().filter(|(first, _)| first.meets(bytes)) {
-            for clause in clauses.iter().filter(|clause| clause.others.iter().all(|set| set.meets(bytes))) {
+        for (_, clauses) in self.by_bytes.iter().filter(|(first, _)| bytes.has(*first)) {
+            for clause in clauses.iter().filter(|clause| clause.others.iter().all(|other| bytes.has(*other)))
+            {
                 found(clause.indicator);
             }
         }
@@ -137,8 +140,8 @@ struct TextClause {
     indicator: u32,
     place: ClausePlace,
     steps: Box<[Step]>,
-    /// A match has a byte of each of these sets too.
-    bytes: Box<[ByteSet]>,
+    /// A match has these bytes too.
+    bytes: Box<[RequiredBytes]>,
 }
 
 /// Clauses of one place that are asked when a text is there, by what most of them fail for.
@@ -370,8 +373,9 @@ pub(crate) struct TextScan {
     /// For each indicator, the last text that it was asked about.
     asked: Vec<u32>,
     stamp: u32,
-    /// The bytes of the text, once somebody asked for them.
-    bytes: Option<ByteSet>,
+    /// How often the text has each byte, once somebody asked for that.
+    is_counted: bool,
+    bytes: Option<Box<ByteCounts>>,
     /// Nodes of the places that the text stands below.
     pub(super) below: Vec<u32>,
 }
@@ -494,7 +498,7 @@ impl Look<'_> {
 
     fn begin_text(&mut self) {
         let scan = &mut *self.scan;
-        scan.bytes = None;
+        scan.is_counted = false;
         if scan.found.len() < self.texts.scanner.len() {
             scan.found.resize(self.texts.scanner.len(), 0);
         }
@@ -553,10 +557,14 @@ impl Look<'_> {
         }
     }
 
-    /// The bytes of the text that is looked at.
-    fn bytes(&mut self) -> ByteSet {
-        let TextScan { bytes, lower, .. } = &mut *self.scan;
-        *bytes.get_or_insert_with(|| ByteSet::of(lower))
+    /// How often the text that is looked at has each byte. To be given back.
+    fn take_bytes(&mut self) -> Box<ByteCounts> {
+        let TextScan { bytes, is_counted, lower, .. } = &mut *self.scan;
+        let mut bytes = bytes.take().unwrap_or_default();
+        if !std::mem::replace(is_counted, true) {
+            bytes.count(lower);
+        }
+        bytes
     }
 
     /// Asks an indicator about a text that has what its pattern needs.
@@ -602,8 +610,9 @@ impl Look<'_> {
 
     fn look_for(&mut self, rest: &RestPatterns, kind: TextKind, text: &str) {
         if !rest.is_empty() {
-            let bytes = self.bytes();
-            rest.each_candidate(text, bytes, |indicator| self.ask_rest(indicator, kind, text));
+            let bytes = self.take_bytes();
+            rest.each_candidate(text, &bytes, |indicator| self.ask_rest(indicator, kind, text));
+            self.scan.bytes = Some(bytes);
         }
     }
 
@@ -638,8 +647,10 @@ impl Look<'_> {
             return None;
         }
         if !clause.bytes.is_empty() {
-            let bytes = self.bytes();
-            if !clause.bytes.iter().all(|set| set.meets(bytes)) {
+            let bytes = self.take_bytes();
+            let has_all = clause.bytes.iter().all(|needed| bytes.has(*needed));
+            self.scan.bytes = Some(bytes);
+            if !has_all {
                 return None;
             }
         }

@@ -1,6 +1,6 @@
 //! Texts without which a pattern cannot match.
 
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
 /// How many texts stand for one pattern. A pattern that has more alternatives is looked for by another part, or always.
 const MOST_TEXTS: usize = 64;
@@ -14,7 +14,12 @@ const MOST_CHARACTERS: u32 = 8;
 /// The same for a class without what is common in texts.
 const MOST_RARE: u32 = 64;
 
-/// How many characters may stand behind a text that is too short to be looked for alone.
+/// The same beside texts that are too short to be looked for alone, with letters in lower case.
+const MOST_EXACT: usize = 26;
+/// So many characters may such letters be.
+const MOST_LETTERS: u32 = 2 * 26 + 2;
+
+/// How many characters may stand before or behind a text that is too short to be looked for alone.
 const MOST_NEXT: u32 = 40;
 
 /// How many texts may be put together that way.
@@ -34,6 +39,9 @@ const LONG: usize = 6;
 /// How many sets of bytes stand for an alternative.
 const MOST_SETS: usize = 4;
 
+/// So many full stops, commas or lines are more than most texts have.
+const MANY: u32 = 8;
+
 /// How many bytes may lie before the first text of a match whose beginning is to be looked for.
 const MOST_BEFORE: usize = 8;
 
@@ -42,8 +50,17 @@ const MOST_BEFORE: usize = 8;
 pub struct RequiredClause {
     /// A text of each list.
     pub lists: Vec<RequiredTexts>,
-    /// A byte of each set.
-    pub bytes: Vec<ByteSet>,
+    /// So many bytes of each set.
+    pub bytes: Vec<RequiredBytes>,
+}
+
+/// Bytes of a set, of which every match of an alternative holds so many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct RequiredBytes {
+    /// The bytes that count.
+    pub set: ByteSet,
+    /// How many of them there are at least.
+    pub count: u32,
 }
 
 /// Some bytes, with ASCII letters in lower case. All bytes of characters beyond ASCII count as one.
@@ -51,27 +68,77 @@ pub struct RequiredClause {
 pub struct ByteSet(u128);
 
 impl ByteSet {
-    /// The bytes of a text.
-    pub fn of(text: &[u8]) -> Self {
-        let mut seen = [0_u8; 256];
-        for byte in text {
-            seen[usize::from(byte.to_ascii_lowercase())] = 1;
-        }
-        let (ascii, foreign) = seen.as_chunks::<8>().0.split_at(16);
-        // Eight bytes of 0 or 1 become the bits of one.
-        let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-        let mut set = (0..).zip(ascii).fold(0, |set, (at, eight)| set | u128::from(bits(eight)) << (8 * at));
-        set |= u128::from(foreign.iter().any(|eight| *eight != [0; 8])) << 127;
-        Self(set)
+    fn of(text: &[u8]) -> Self {
+        let mut set = Self::default();
+        text.iter().for_each(|byte| set.add(*byte));
+        set
     }
 
     fn add(&mut self, byte: u8) {
-        self.0 |= 1 << byte.to_ascii_lowercase().min(127);
+        self.0 |= 1 << Self::bit(byte);
     }
 
-    /// Whether they have a byte in common.
-    pub const fn meets(self, other: Self) -> bool {
+    /// The bit of a byte. DELETE has that of NUL: the last one is for what is not ASCII.
+    fn bit(byte: u8) -> u8 {
+        match byte {
+            0x7f => 0,
+            0x80.. => 127,
+            _ => byte.to_ascii_lowercase(),
+        }
+    }
+
+    fn meets(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+}
+
+/// How often a text has each byte of a [`ByteSet`].
+#[derive(Clone, Debug)]
+pub struct ByteCounts([u32; 256]);
+
+impl Default for ByteCounts {
+    fn default() -> Self {
+        Self([0; 256])
+    }
+}
+
+impl ByteCounts {
+    /// Counts the bytes of a text.
+    ///
+    /// ```
+    /// use sortie_expr::re2::{ByteCounts, Regex};
+    ///
+    /// let regex = Regex::new("(?:- *){3}")?;
+    /// let needed = regex.required_clauses().unwrap()[0].bytes[0];
+    /// assert!(ByteCounts::of(b"- - -").has(needed));
+    /// assert!(!ByteCounts::of(b"well-known").has(needed));
+    /// # Ok::<(), sortie_expr::re2::Re2Error>(())
+    /// ```
+    pub fn of(text: &[u8]) -> Self {
+        let mut counts = Self::default();
+        counts.count(text);
+        counts
+    }
+
+    /// The same, in place of what was counted before.
+    pub fn count(&mut self, text: &[u8]) {
+        let counts = &mut self.0;
+        counts.fill(0);
+        for byte in text {
+            counts[usize::from(byte.to_ascii_lowercase())] += 1;
+        }
+        counts[0] += counts[0x7f];
+        counts[127] = counts[0x80..].iter().sum();
+    }
+
+    /// Whether there are as many as a match needs.
+    pub fn has(&self, RequiredBytes { set, count }: RequiredBytes) -> bool {
+        let (mut bits, mut found) = (set.0, 0);
+        while bits != 0 && found < count {
+            found += self.0[bits.trailing_zeros() as usize];
+            bits &= bits - 1;
+        }
+        found >= count
     }
 }
 
@@ -103,8 +170,9 @@ struct Known {
     chain: Vec<Link>,
     /// How many bytes follow the last of them at most, or how many there are at all where there are no lists.
     tail: Option<usize>,
-    /// What it begins with, where that is one of few characters.
+    /// What it begins and ends with, where that is one of a few texts.
     first: Option<Texts>,
+    last: Option<Texts>,
 }
 
 /// A list of a chain.
@@ -212,41 +280,52 @@ fn required_lists(parts: &[&Hir]) -> Vec<RequiredTexts> {
     lists.collect()
 }
 
-/// Sets of bytes of each of which every match holds one: signs and digits, since letters and spaces are everywhere.
-fn required_bytes(parts: &[&Hir]) -> Vec<ByteSet> {
-    let mut sets = Vec::new();
+/// Bytes of which every match holds some: signs and digits, since letters and spaces are everywhere.
+fn required_bytes(parts: &[&Hir]) -> Vec<RequiredBytes> {
+    let mut all = Vec::new();
     for part in parts {
-        add_bytes(part, &mut sets);
+        add_bytes(part, 1, &mut all);
     }
-    sets.sort_unstable_by_key(|set| (set.0.count_ones(), *set));
-    sets.dedup();
-    sets.truncate(MOST_SETS);
-    sets
+    all.retain(is_telling);
+    all.sort_by_key(|RequiredBytes { set, count }| (set.0.count_ones(), std::cmp::Reverse(*count), *set));
+    all.truncate(MOST_SETS);
+    all
 }
 
+/// Adds the bytes that so many matches hold together.
 // The parser bounds how deep expressions nest.
-fn add_bytes(hir: &Hir, sets: &mut Vec<ByteSet>) {
+fn add_bytes(hir: &Hir, times: u32, all: &mut Vec<RequiredBytes>) {
+    let mut add = |set: ByteSet, count: u32| match all.iter_mut().find(|known| known.set == set) {
+        Some(known) => known.count = known.count.saturating_add(count),
+        None => all.push(RequiredBytes { set, count }),
+    };
     match hir.kind() {
-        HirKind::Literal(literal) => {
-            sets.extend(literal.0.iter().map(|byte| ByteSet::of(&[*byte])).filter(is_telling));
+        HirKind::Literal(literal) => literal.0.iter().for_each(|byte| add(ByteSet::of(&[*byte]), times)),
+        HirKind::Class(class) => add(bytes_of(class), times),
+        HirKind::Capture(capture) => add_bytes(&capture.sub, times, all),
+        HirKind::Repetition(repetition) if repetition.min > 0 => {
+            add_bytes(&repetition.sub, times.saturating_mul(repetition.min), all);
         }
-        HirKind::Class(class) => sets.extend(Some(bytes_of(class)).filter(is_telling)),
-        HirKind::Capture(capture) => add_bytes(&capture.sub, sets),
-        HirKind::Repetition(repetition) if repetition.min > 0 => add_bytes(&repetition.sub, sets),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| add_bytes(part, sets)),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| add_bytes(part, times, all)),
         HirKind::Alternation(parts) => {
             let each = parts.iter().map(|part| required_bytes(&[part]).first().copied());
-            let all: Option<Vec<ByteSet>> = each.collect();
-            let all = all.map(|sets| ByteSet(sets.iter().fold(0, |all, set| all | set.0)));
-            sets.extend(all.filter(is_telling));
+            let either = each.reduce(|one, other| {
+                let (one, other) = (one?, other?);
+                let set = ByteSet(one.set.0 | other.set.0);
+                Some(RequiredBytes { set, count: one.count.min(other.count) })
+            });
+            if let Some(RequiredBytes { set, count }) = either.flatten() {
+                add(set, count.saturating_mul(times));
+            }
         }
         HirKind::Empty | HirKind::Look(_) | HirKind::Repetition(_) => {}
     }
 }
 
-/// Whether many texts have none of these bytes.
-fn is_telling(set: &ByteSet) -> bool {
-    set.0 != 0 && !set.meets(ByteSet::of(b"abcdefghijklmnopqrstuvwxyz \n.,"))
+/// Whether many texts have fewer of these bytes.
+fn is_telling(RequiredBytes { set, count }: &RequiredBytes) -> bool {
+    let is_rare = !set.meets(ByteSet::of(b"\n.,")) || *count >= MANY;
+    set.0 != 0 && is_rare && !set.meets(ByteSet::of(b"abcdefghijklmnopqrstuvwxyz "))
 }
 
 fn bytes_of(class: &Class) -> ByteSet {
@@ -284,11 +363,27 @@ fn longest(texts: &Texts) -> usize {
 impl Known {
     /// Nothing but how long it is.
     fn nothing(hir: &Hir) -> Self {
-        Self { exact: None, chain: Vec::new(), tail: hir.properties().maximum_len(), first: None }
+        let tail = hir.properties().maximum_len();
+        Self { exact: None, chain: Vec::new(), tail, first: None, last: None }
     }
 
     fn exactly(texts: Texts) -> Self {
-        Self { exact: Some(texts), chain: Vec::new(), tail: Some(0), first: None }
+        Self { exact: Some(texts), chain: Vec::new(), tail: Some(0), first: None, last: None }
+    }
+
+    /// What it begins with, where that is one of a few texts.
+    fn beginning(&self) -> Option<&Texts> {
+        self.first.as_ref().or(self.exact.as_ref()).filter(|texts| texts.iter().all(|text| !text.is_empty()))
+    }
+
+    /// What it ends with.
+    fn end(&self) -> Option<&Texts> {
+        self.last.as_ref().or(self.exact.as_ref()).filter(|texts| texts.iter().all(|text| !text.is_empty()))
+    }
+
+    /// Whether it matches the empty text and no other.
+    fn is_empty(&self) -> bool {
+        self.exact.as_ref().is_some_and(|texts| texts.iter().all(Vec::is_empty))
     }
 
     /// Lists of texts that are worth looking for: a match holds one of each, in this order.
@@ -318,15 +413,31 @@ fn known(hir: &Hir) -> Known {
         HirKind::Class(class) => known_class(hir, class),
         HirKind::Capture(capture) => known(&capture.sub),
         HirKind::Repetition(repetition) if repetition.min == 0 => Known::nothing(hir),
-        // What is held by the first time.
-        HirKind::Repetition(repetition) => {
-            let once = known(&repetition.sub);
-            let first = once.first.clone().or_else(|| once.exact.clone());
-            Known { chain: once.into_chain(), first, ..Known::nothing(hir) }
-        }
+        HirKind::Repetition(repetition) => known_repetition(hir, repetition),
         HirKind::Concat(parts) => joined(parts.iter().map(known)),
         HirKind::Alternation(parts) => either(hir, parts.iter().map(known)),
     }
+}
+
+/// What is held by the first time, or by some times one after the other.
+fn known_repetition(hir: &Hir, repetition: &Repetition) -> Known {
+    let once = known(&repetition.sub);
+    let (first, last) = (once.beginning().cloned(), once.end().cloned());
+    let Some(exact) = once.exact.as_ref().filter(|_| !once.is_empty()) else {
+        return Known { chain: once.into_chain(), first, last, ..Known::nothing(hir) };
+    };
+    let (mut texts, mut times) = (exact.clone(), 1);
+    while times < repetition.min
+        && let Some(longer) = product(&texts, exact)
+    {
+        (texts, times) = (longer, times + 1);
+    }
+    if repetition.max == Some(times) {
+        return Known::exactly(texts);
+    }
+    let (first, last) = if times > 1 { (Some(texts.clone()), Some(texts.clone())) } else { (first, last) };
+    let chain = if is_worth(&texts) { vec![Link { gap: Some(0), texts }] } else { Vec::new() };
+    Known { chain, first, last, ..Known::nothing(hir) }
 }
 
 fn known_literal(literal: &[u8]) -> Known {
@@ -336,7 +447,8 @@ fn known_literal(literal: &[u8]) -> Known {
     }
     let tail = Some(text.len() - LONGEST);
     text.truncate(LONGEST);
-    Known { exact: None, chain: vec![Link { gap: Some(0), texts: vec![text] }], tail, first: None }
+    let chain = vec![Link { gap: Some(0), texts: vec![text] }];
+    Known { exact: None, chain, tail, first: None, last: None }
 }
 
 fn known_class(hir: &Hir, class: &Class) -> Known {
@@ -350,11 +462,29 @@ fn known_class(hir: &Hir, class: &Class) -> Known {
     if count <= if is_rare { MOST_RARE } else { MOST_CHARACTERS } {
         return Known::exactly(characters(class));
     }
+    // With letters in lower case, and without the two that stand for others.
+    let all = if count <= MOST_LETTERS { characters(class) } else { Vec::new() };
+    if (1..=MOST_EXACT).contains(&all.len()) && all.iter().all(|text| text.is_ascii()) {
+        return Known::exactly(all);
+    }
     if class.iter().all(|range| !range.start().is_ascii()) {
         let chain = vec![Link { gap: Some(0), texts: first_bytes(class.iter()) }];
         return Known { chain, tail: Some(3), ..Known::nothing(hir) };
     }
-    Known { first: (count <= MOST_NEXT).then(|| beginnings(class)), ..Known::nothing(hir) }
+    let is_small = count <= MOST_NEXT;
+    let (first, last) = (is_small.then(|| beginnings(class)), is_small.then(|| endings(class)));
+    Known { first, last, ..Known::nothing(hir) }
+}
+
+/// What the characters of a class end with: characters of ASCII, and the last bytes of others.
+fn endings(class: &ClassUnicode) -> Texts {
+    let all = class.iter().flat_map(|range| range.start()..=range.end());
+    let mut texts: Texts = all
+        .map(|letter| letter.to_ascii_lowercase().to_string().into_bytes().split_off(letter.len_utf8() - 1))
+        .collect();
+    texts.sort_unstable();
+    texts.dedup();
+    texts
 }
 
 /// What the characters of a class begin with: characters of ASCII, and the first bytes of others.
@@ -407,24 +537,28 @@ fn characters(class: &ClassUnicode) -> Texts {
 
 /// One after the other.
 fn joined(parts: impl Iterator<Item = Known>) -> Known {
+    let parts: Vec<Known> = parts.filter(|part| !part.is_empty()).collect();
+    let (first, last) = (parts.first().and_then(Known::beginning), parts.last().and_then(Known::end));
+    let (first, last) = (first.cloned(), last.cloned());
     let mut is_whole = true;
     let mut run: Texts = vec![Vec::new()];
+    // What the part before the run ends with, where nothing of it is looked for.
+    let mut before: Option<Texts> = None;
     let mut joined = Joined { chain: Vec::new(), gap: Some(0) };
     for part in parts {
-        if let Some(longer) = part.exact.as_ref().and_then(|next| product(&run, next)) {
+        if let Some(longer) = part.exact.as_ref().and_then(|next| longer_run(&run, next)) {
             run = longer;
             continue;
         }
         is_whole = false;
         let run_before = std::mem::replace(&mut run, vec![Vec::new()]);
-        // A word of two letters is everywhere, and with what follows it is not.
-        let next = part.first.as_ref().filter(|_| part.chain.is_empty() && !is_worth(&run_before));
-        let longer = next.and_then(|next| longer_texts(&run_before, next));
-        joined.add(longer.unwrap_or(run_before));
+        let next = part.first.as_ref().filter(|_| part.chain.is_empty());
+        let taken = joined.add_run(before.take(), run_before, next);
         if let Some(exact) = part.exact {
             run = exact;
             continue;
         }
+        before = part.last.filter(|_| part.chain.is_empty() && taken != Taken::Next);
         for Link { gap, texts } in part.chain {
             joined.gap = sum(joined.gap, gap);
             joined.add(texts);
@@ -434,8 +568,22 @@ fn joined(parts: impl Iterator<Item = Known>) -> Known {
     if is_whole {
         return Known::exactly(run);
     }
-    joined.add(run);
-    Known { exact: None, chain: joined.chain, tail: joined.gap, first: None }
+    joined.add_run(before, run, None);
+    Known { exact: None, chain: joined.chain, tail: joined.gap, first, last }
+}
+
+/// Whether what stands behind a text was put to it.
+#[derive(PartialEq, Eq)]
+enum Taken {
+    Next,
+    Nothing,
+}
+
+/// What is known exactly, followed by what is. A word is looked for without the many letters that may stand beside it.
+fn longer_run(run: &Texts, next: &Texts) -> Option<Texts> {
+    let many = MOST_CHARACTERS as usize;
+    let is_diluted = (run.len() > many && is_worth(next)) || (next.len() > many && is_worth(run));
+    if is_diluted { None } else { product(run, next) }
 }
 
 /// A chain, and how much follows it.
@@ -445,6 +593,38 @@ struct Joined {
 }
 
 impl Joined {
+    /// Adds texts. A word of two letters is everywhere, and with what stands before or behind it is not.
+    fn add_run(&mut self, before: Option<Texts>, run: Texts, next: Option<&Texts>) -> Taken {
+        if is_worth(&run) {
+            self.add(run);
+            return Taken::Nothing;
+        }
+        let with_next = |texts: &Texts| next.and_then(|next| longer_texts(texts, next));
+        let with_before = before.and_then(|before| product_of(&before, &run, MOST_LONGER));
+        if let Some(longer) = with_next(&run) {
+            self.add(longer);
+            return Taken::Next;
+        }
+        let Some(with_before) = with_before else {
+            self.add(run);
+            return Taken::Nothing;
+        };
+        if is_worth(&with_before) {
+            self.add(with_before);
+            return Taken::Nothing;
+        }
+        match with_next(&with_before) {
+            Some(longer) => {
+                self.add(longer);
+                Taken::Next
+            }
+            None => {
+                self.add(run);
+                Taken::Nothing
+            }
+        }
+    }
+
     fn add(&mut self, texts: Texts) {
         if is_worth(&texts) {
             self.chain.push(Link { gap: self.gap.replace(0), texts });
@@ -456,7 +636,12 @@ impl Joined {
 
 /// Every text followed by every other, where that is not too much.
 fn product(run: &Texts, next: &Texts) -> Option<Texts> {
-    if run.len() * next.len() > MOST_TEXTS || longest(run) + longest(next) > LONGEST {
+    product_of(run, next, MOST_TEXTS)
+}
+
+/// The same with at most so many texts.
+fn product_of(run: &Texts, next: &Texts, most: usize) -> Option<Texts> {
+    if run.len() * next.len() > most || longest(run) + longest(next) > LONGEST {
         return None;
     }
     let all = run.iter().flat_map(|start| next.iter().map(|end| [start.as_slice(), end].concat()));
@@ -497,6 +682,7 @@ fn beginnings_of(mut texts: Texts) -> Option<Texts> {
 /// One of several.
 fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
     let (mut exact, mut best) = (Some(Vec::new()), Some(Link { gap: Some(0), texts: Vec::new() }));
+    let (mut first, mut last) = (Some(Vec::new()), Some(Vec::new()));
     let add = |to: Option<Texts>, texts: Option<&Texts>| {
         let (mut to, texts) = (to?, texts?);
         to.extend(texts.iter().cloned());
@@ -504,6 +690,8 @@ fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
     };
     for part in parts {
         exact = add(exact, part.exact.as_ref());
+        first = add(first, part.beginning());
+        last = add(last, part.end());
         let of_part = part.into_best();
         best = best.zip(of_part).and_then(|(best, of_part)| {
             let gap = best.gap.zip(of_part.gap).map(|(one, other)| one.max(other));
@@ -511,7 +699,7 @@ fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
             Some(Link { gap, texts })
         });
     }
-    Known { exact, chain: best.into_iter().collect(), ..Known::nothing(hir) }
+    Known { exact, chain: best.into_iter().collect(), first, last, ..Known::nothing(hir) }
 }
 
 /// Whether texts are worth looking for. Those of a byte or two are everywhere, unless they are of rare characters.
@@ -524,7 +712,8 @@ fn is_worth_alone(text: &[u8]) -> bool {
     let is_sign = |byte: &u8| b"\\%$`^~{}<>|&;*+=!#@".contains(byte);
     let is_pair_with_sign =
         text.len() == 2 && text.iter().any(is_sign) && !text.iter().any(u8::is_ascii_whitespace);
-    text.len() > 2 || is_pair_with_sign || text.iter().any(is_rare)
+    let is_same_twice = text == b"--" || text == b"__";
+    text.len() > 2 || is_pair_with_sign || is_same_twice || text.iter().any(is_rare)
 }
 
 /// The longer the shortest text, the rarer.
@@ -534,7 +723,7 @@ fn rarity(texts: &Texts) -> (usize, std::cmp::Reverse<usize>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ByteSet, RequiredClause, RequiredTexts, TextPlace};
+    use super::{ByteCounts, ByteSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace};
     use crate::re2::Regex;
 
     fn texts(pattern: &str) -> Option<Vec<String>> {
@@ -549,7 +738,7 @@ mod tests {
             (r"(?i)API[_-]key:\s*(\w+)", &["api-key:", "api_key:"]),
             (r"(?i)ask", &["ask"]),
             (r"\d+ secrets? leak(ed)?", &[" secret"]),
-            ("(abc){2,}x", &["abc"]),
+            ("(abc){2,}x", &["abcabc"]),
             ("(?:first|second).*third", &["third"]),
             (r"^curl\b", &["curl"]),
             (r"https?://[a-z]+\.example", &[".example"]),
@@ -601,12 +790,19 @@ mod tests {
     #[test]
     fn signs_and_digits_are_needed_too() {
         let sets = |pattern: &str| Regex::new(pattern).unwrap().required_clauses().unwrap()[0].bytes.clone();
-        let expected =
-            |texts: &[&str]| texts.iter().map(|text| ByteSet::of(text.as_bytes())).collect::<Vec<_>>();
-        assert_eq!(sets(r"or\s+'?1\s*=[ x]"), expected(&["1", "="]));
-        assert_eq!(sets(r"[0-9](?:;|[|&]+x){2}"), expected(&[";|&", "0123456789"]));
+        let needed =
+            |(text, count): &(&str, u32)| RequiredBytes { set: ByteSet::of(text.as_bytes()), count: *count };
+        let expected = |all: &[(&str, u32)]| all.iter().map(needed).collect::<Vec<_>>();
+        assert_eq!(sets(r"or\s+'?1\s*=[ x]"), expected(&[("1", 1), ("=", 1)]));
+        assert_eq!(sets(r"[0-9](?:;|[|&]+x){2}"), expected(&[(";|&", 2), ("0123456789", 1)]));
+        assert_eq!(sets(r"(?:-\s*){3,}x?-"), expected(&[("-", 4)]));
+        assert_eq!(sets(r"word\.(?:[0-9]\.){7}"), expected(&[(".", 8), ("0123456789", 7)]));
         assert_eq!(sets("word(?:=|x)"), expected(&[]));
-        assert!(ByteSet::of("Ä".as_bytes()).meets(ByteSet::of("ж".as_bytes())));
+        let foreign = RequiredBytes { set: ByteSet::of("Ä".as_bytes()), count: 2 };
+        assert!(ByteCounts::of("ж".as_bytes()).has(foreign));
+        let control = sets(r"[\x00\x7f]{3}")[0];
+        assert!(ByteCounts::of(b"\x00\x7f\x7f").has(control));
+        assert!(!ByteCounts::of("жжж".as_bytes()).has(control));
     }
 
     #[test]

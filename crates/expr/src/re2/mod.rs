@@ -35,7 +35,7 @@ mod unicode;
 
 pub use self::error::{Re2Error, Re2ErrorKind};
 pub use self::highlight::{RegexToken, highlight};
-pub use self::literals::{ByteSet, RequiredClause, RequiredTexts, TextPlace};
+pub use self::literals::{ByteCounts, ByteSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace};
 pub(crate) use self::regex::SMALL_SIZE;
 pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, may_match_empty, size};
 pub use self::set::RegexSet;
