@@ -262,7 +262,8 @@ impl MatchSession {
         let Self { rules, candidates, .. } = self;
         let rules = &rules.0;
         let Some(class) = &route.class else {
-            candidates.clone_from(&route.selected);
+            candidates.clear();
+            candidates.extend_from_slice(&route.selected);
             return;
         };
         if !is_looked_at {

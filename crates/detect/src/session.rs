@@ -220,7 +220,7 @@ impl RulesetSession {
         for number in &route.within_sight {
             self.within_sight[*number as usize] = true;
         }
-        for number in &route.selected {
+        for number in &*route.selected {
             let at = *number as usize;
             self.saw[at] |= !self.tallies[at].is_settled() && !route.sees_some.contains(number);
         }
@@ -346,7 +346,7 @@ impl RulesetSession {
             }
         }
         if self.hits.everything {
-            candidates.extend(&route.selected);
+            candidates.extend_from_slice(&route.selected);
             return;
         }
         candidates.extend(&route.always);

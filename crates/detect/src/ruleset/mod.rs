@@ -21,17 +21,20 @@
 
 mod class;
 mod lookup;
+mod memory;
 mod places;
 mod prefilter;
 mod route;
 mod scanner;
 mod texts;
+mod trigrams;
 mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::io::BufRead;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use serde_json::Value;
@@ -117,6 +120,8 @@ pub struct Ruleset {
     /// What looks for matches, and nothing else.
     classes: Option<ClassLookup>,
     routes: RwLock<HashMap<u64, Arc<Route>>>,
+    /// What routes select, with a number for each.
+    selections: Mutex<HashMap<Arc<[u32]>, u64>>,
     /// Documents that look for canaries, for each set of values that a session had.
     pub(crate) canary_rules: Mutex<HashMap<CanaryValues, Arc<CanaryRules>>>,
 }
@@ -334,6 +339,20 @@ impl Ruleset {
         route
     }
 
+    /// The same selection for all routes that select the same, with its number.
+    fn selection(&self, selected: Vec<u32>) -> (Arc<[u32]>, u64) {
+        let mut selections = self.selections.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((selected, id)) = selections.get_key_value(&*selected) {
+            return (Arc::clone(selected), *id);
+        }
+        if selections.len() >= MAX_ROUTES {
+            selections.clear();
+        }
+        let (selected, id): (Arc<[u32]>, _) = (selected.into(), next_id());
+        selections.insert(Arc::clone(&selected), id);
+        (selected, id)
+    }
+
     /// Adds what the texts of a JSON text could concern.
     pub(crate) fn look(&self, json: &str, hits: &mut Hits) {
         match &self.lookup {
@@ -357,6 +376,12 @@ impl fmt::Debug for Ruleset {
             .field("indicators", &self.indicators.len())
             .finish_non_exhaustive()
     }
+}
+
+/// A number that nothing else has.
+fn next_id() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Documents are bounded, and so is how many fit into memory: there are fewer than four billion of anything.

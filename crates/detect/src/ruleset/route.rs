@@ -4,6 +4,7 @@
 //! kind, and kept.
 
 use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::sync::Arc;
 
 use sortie_oatf::model::Mode;
 use sortie_trace::{Direction, Kind, Message, Sender, agent_answer};
@@ -22,7 +23,9 @@ pub(crate) struct Route {
     /// Indicators that could have something to say about them.
     pub(crate) within_sight: Vec<u32>,
     /// Indicators that look at them, in order.
-    pub(crate) selected: Vec<u32>,
+    pub(crate) selected: Arc<[u32]>,
+    /// The number of this selection: routes that select the same have the same.
+    pub(super) selection: u64,
     is_selected: Vec<bool>,
     /// Of those, the ones that are asked whatever a message says.
     pub(crate) always: Vec<u32>,
@@ -164,7 +167,8 @@ impl Route {
         let mut route = Self {
             kind: MessageKind::of(message),
             within_sight: Vec::new(),
-            selected: Vec::new(),
+            selected: Arc::default(),
+            selection: 0,
             is_selected: vec![false; rules.indicators.len()],
             always: Vec::new(),
             dead_ends: Vec::new(),
@@ -196,6 +200,7 @@ impl Route {
     }
 
     fn select(&mut self, rules: &Ruleset, lookup: Option<&Lookup>, message: &Message) {
+        let mut selected = Vec::new();
         for (number, rule) in (0u32..).zip(&rules.indicators) {
             let (indicator, sight) = (rules.indicator(number), &rule.sight);
             if is_within_sight(indicator, message, sight) {
@@ -204,7 +209,7 @@ impl Route {
             if !is_selected(indicator, message, sight) {
                 continue;
             }
-            self.selected.push(number);
+            selected.push(number);
             self.is_selected[number as usize] = true;
             let is_answer = looks_at_answers(indicator);
             match lookup.map_or(LookedFor::Anything, |lookup| lookup.indicator(number)) {
@@ -220,6 +225,7 @@ impl Route {
                 self.sees_some.push(number);
             }
         }
+        (self.selected, self.selection) = rules.selection(selected);
     }
 }
 

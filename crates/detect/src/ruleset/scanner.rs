@@ -13,7 +13,8 @@ use super::u32_of;
 /// Finds texts.
 #[derive(Debug)]
 pub(super) struct TextScanner {
-    texts: Vec<Box<[u8]>>,
+    /// All bytes of the texts, one after the other.
+    bytes: Vec<u8>,
     /// Texts of at least four bytes, by four of them.
     fours: WindowTable<12>,
     /// Texts of three and of two bytes.
@@ -37,46 +38,48 @@ fn is_rare(byte: u8) -> bool {
 }
 
 impl TextScanner {
-    /// Texts in lower case. They are told by their position.
-    pub(super) fn new(texts: Vec<Box<[u8]>>) -> Self {
+    /// Texts in lower case, with the number by which each is told.
+    pub(super) fn new<'t>(texts: impl Iterator<Item = (u32, &'t [u8])> + Clone) -> Self {
         let mut counts: HashMap<&[u8], u32> = HashMap::new();
-        for window in texts.iter().flat_map(|text| text.windows(4)) {
+        for window in texts.clone().flat_map(|(_, text)| text.windows(4)) {
             *counts.entry(window).or_default() += 1;
         }
-        let (mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut bytes, mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (mut rare, mut numbers, mut need_rare_byte) = (Vec::new(), Vec::new(), true);
-        for (number, text) in (0..).zip(&texts) {
+        for (number, text) in texts {
             let has_rare = text.iter().copied().any(is_rare);
-            match &**text {
-                _ if has_rare || text.len() < 2 => {
-                    rare.push(text.clone());
-                    numbers.push(number);
-                    need_rare_byte &= has_rare;
-                }
-                [first, second] => {
-                    let place = TextPlace { text: number, offset: 0 };
+            let mut place =
+                TextPlace { text: number, start: u32_of(bytes.len()), length: 0, offset: 0, tail: [0; 4] };
+            match text {
+                [first, second] if !has_rare => {
                     twos.push((u32::from_le_bytes([*first, *second, 0, 0]), place));
                 }
-                [first, second, third] => {
-                    let place = TextPlace { text: number, offset: 0 };
+                [first, second, third] if !has_rare => {
                     threes.push((u32::from_le_bytes([*first, *second, *third, 0]), place));
                 }
-                text => {
+                [.., before, third, second, last] if !has_rare => {
                     let offset = rarest_window(text, &counts);
                     let window = [text[offset], text[offset + 1], text[offset + 2], text[offset + 3]];
-                    let place = TextPlace { text: number, offset: u32_of(offset) };
+                    (place.length, place.offset) = (u32_of(text.len()), u32_of(offset));
+                    place.tail = [*before, *third, *second, *last];
+                    bytes.extend_from_slice(text);
                     fours.push((u32::from_le_bytes(window), place));
+                }
+                _ => {
+                    rare.push(text);
+                    numbers.push(number);
+                    need_rare_byte &= has_rare;
                 }
             }
         }
         let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&rare).ok();
         let rare = automaton.filter(|_| !rare.is_empty());
         Self {
+            bytes,
             fours: WindowTable::new(fours),
             threes: WindowTable::new(threes),
             twos: WindowTable::new(twos),
             rare: rare.map(|automaton| RareTexts { automaton, numbers, need_rare_byte }),
-            texts,
         }
     }
 
@@ -95,13 +98,18 @@ impl TextScanner {
                 continue;
             }
             if of_four {
-                self.compare(self.fours.places(window), lower, at, &mut found);
+                for place in self.fours.places(window) {
+                    if let Some(start) = self.compare(place, &lower[..length], at) {
+                        found(place.text, start);
+                    }
+                }
             }
+            // These are their windows, and have no zeros, as what is behind the end has.
             if of_three {
-                self.compare(self.threes.places(three), lower, at, &mut found);
+                self.threes.places(three).iter().for_each(|place| found(place.text, at));
             }
             if of_two {
-                self.compare(self.twos.places(two), lower, at, &mut found);
+                self.twos.places(two).iter().for_each(|place| found(place.text, at));
             }
         }
         lower.truncate(length);
@@ -114,37 +122,24 @@ impl TextScanner {
         }
     }
 
+    /// Where a text begins whose window is at a place.
     #[inline]
-    fn compare(&self, places: &[TextPlace], lower: &[u8], at: usize, found: &mut impl FnMut(u32, usize)) {
-        for TextPlace { text, offset } in places {
-            let bytes = &*self.texts[*text as usize];
-            if let Some(start) = at.checked_sub(*offset as usize)
-                && let Some(there) = lower.get(start..start + bytes.len())
-                // The last byte says most of what the window does not.
-                && there.last() == bytes.last()
-                && there == bytes
-            {
-                found(*text, start);
-            }
+    fn compare(&self, place: &TextPlace, lower: &[u8], at: usize) -> Option<usize> {
+        let start = at.checked_sub(place.offset as usize)?;
+        let there = lower.get(start..start + place.length as usize)?;
+        // The last bytes say most of what the window does not.
+        if there.last_chunk() != Some(&place.tail) {
+            return None;
         }
+        let (from, length) = (place.start as usize, place.length as usize);
+        (*there == self.bytes[from..from + length]).then_some(start)
     }
+}
 
-    /// About how often one of these texts is there.
-    pub(super) fn frequency(&self, texts: &[u32]) -> f64 {
-        let of_byte = |byte: &u8| f64::from(common(*byte)) - 13.0;
-        let of_text = |text: &u32| self.texts[*text as usize].iter().map(of_byte).sum::<f64>().exp2();
-        texts.iter().map(of_text).sum()
-    }
-
-    /// How long a text is.
-    pub(super) fn length(&self, text: u32) -> usize {
-        self.texts[text as usize].len()
-    }
-
-    /// How many texts there are.
-    pub(super) fn len(&self) -> usize {
-        self.texts.len()
-    }
+/// About how often one of these texts is there.
+pub(super) fn frequency<'t>(texts: impl Iterator<Item = &'t [u8]>) -> f64 {
+    let of_byte = |byte: &u8| f64::from(common(*byte)) - 13.0;
+    texts.map(|text| text.iter().map(of_byte).sum::<f64>().exp2()).sum()
 }
 
 /// Where the four bytes begin that are the least common together, by their letters and by how many texts have them.
@@ -175,34 +170,48 @@ fn common(byte: u8) -> u32 {
 #[derive(Clone, Copy, Debug)]
 struct TextPlace {
     text: u32,
+    /// Where its bytes are, unless they are the window.
+    start: u32,
+    length: u32,
     offset: u32,
+    /// Its last bytes.
+    tail: [u8; 4],
 }
 
 /// Texts by a few of their bytes. The table of bits has 2^`WORDS` words.
 #[derive(Debug)]
 struct WindowTable<const WORDS: u32> {
     bits: Vec<u64>,
-    /// Windows, sought from the place that their bytes say: 1 + the position of their texts.
-    slots: Vec<(u32, u32)>,
-    places: Vec<Box<[TextPlace]>>,
+    /// Windows, sought from the place that their bytes say.
+    slots: Vec<WindowSlot>,
+    places: Vec<TextPlace>,
+}
+
+/// A window, and the range of its texts; an empty one where there is no window.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowSlot {
+    window: u32,
+    start: u32,
+    end: u32,
 }
 
 impl<const WORDS: u32> WindowTable<WORDS> {
     fn new(mut windows: Vec<(u32, TextPlace)>) -> Self {
         windows.sort_by_key(|(window, place)| (*window, place.text));
         let mut bits = vec![0; 1 << WORDS];
-        let mut slots = vec![(0, 0); (windows.len() * 2).next_power_of_two().max(2)];
-        let mut places = Vec::new();
+        let mut slots = vec![WindowSlot::default(); (windows.len() * 2).next_power_of_two().max(2)];
+        let mut places: Vec<TextPlace> = Vec::new();
         for same in windows.chunk_by(|one, other| one.0 == other.0) {
             let window = same[0].0;
             let (word, bit) = Self::bit(window);
             bits[word] |= 1 << bit;
-            places.push(same.iter().map(|(_, place)| *place).collect());
+            let start = u32_of(places.len());
+            places.extend(same.iter().map(|(_, place)| place));
             let mut slot = Self::slot(window, slots.len());
-            while slots[slot].1 != 0 {
+            while slots[slot].end != 0 {
                 slot = (slot + 1) & (slots.len() - 1);
             }
-            slots[slot] = (window, u32_of(places.len()));
+            slots[slot] = WindowSlot { window, start, end: u32_of(places.len()) };
         }
         Self { bits, slots, places }
     }
@@ -229,8 +238,10 @@ impl<const WORDS: u32> WindowTable<WORDS> {
         let mut slot = Self::slot(window, self.slots.len());
         loop {
             match self.slots[slot] {
-                (_, 0) => return &[],
-                (known, places) if known == window => return &self.places[places as usize - 1],
+                WindowSlot { end: 0, .. } => return &[],
+                WindowSlot { window: known, start, end } if known == window => {
+                    return &self.places[start as usize..end as usize];
+                }
                 _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
         }
@@ -251,7 +262,7 @@ mod tests {
             text in "[ab\u{e9}\u{1b}]{0,60}",
         ) {
             let texts: Vec<String> = texts.into_iter().collect();
-            let scanner = TextScanner::new(texts.iter().map(|text| text.as_bytes().into()).collect());
+            let scanner = TextScanner::new((0..).zip(texts.iter().map(String::as_bytes)));
             let mut found = Vec::new();
             scanner.scan(&mut text.clone().into_bytes(), |text, at| found.push((text as usize, at)));
             found.sort_unstable();

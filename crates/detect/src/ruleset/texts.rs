@@ -4,8 +4,10 @@
 //! pattern matches such a text: until then nothing of the message is copied.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use indexmap::{IndexMap, IndexSet};
+use memchr::memmem::Finder;
 use serde_json::Value;
 use sortie_expr::re2::{
     ByteCounts, Regex, RegexSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace,
@@ -13,9 +15,11 @@ use sortie_expr::re2::{
 use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{RequiredPlace, TextPattern};
 
+use super::memory::{Subject, TextMemory, Viewpoint};
 use super::places::PlaceTree;
-use super::scanner::TextScanner;
-use super::{Route, Ruleset, u32_of};
+use super::scanner::{TextScanner, frequency};
+use super::trigrams::{TextTrigrams, Trigrams};
+use super::{Route, Ruleset, next_id, u32_of};
 
 /// Patterns that are searched for at once.
 const SET_PATTERNS: usize = 24;
@@ -27,19 +31,28 @@ const MOST_STEP_PLACES: usize = 1024;
 const MOST_STARTS: usize = 24;
 /// So many places of texts are kept for one text. Where there are more, their order says nothing.
 const MOST_PLACES: usize = 1 << 16;
+/// In longer texts all that is looked for is looked for at once, and not only the rarest: there is more of it than is worth looking for one by one.
+const MOST_ONE_BY_ONE: usize = 4096;
 
 /// Indicators that look at messages of one class, by what they look for.
 #[derive(Debug)]
 pub(crate) struct TextRules {
+    /// No other rules of this process have this number.
+    id: u64,
     /// Indicators that are asked whatever a message says.
     pub(super) always: Vec<u32>,
     pub(super) tree: PlaceTree,
     /// The patterns that look at a place, by its node.
     groups: Vec<Option<Box<TextGroup>>>,
-    scanner: TextScanner,
+    texts: Vec<RequiredText>,
+    /// Looks for the rarest texts of each clause.
+    rarest: TextScanner,
+    /// Looks for all.
+    all: TextScanner,
     clauses: Vec<TextClause>,
-    /// Texts of which a clause needs one.
-    lists: Vec<Box<[u32]>>,
+    /// Lists of texts of which a clause needs one: where they are among `listed`.
+    lists: Vec<Range<u32>>,
+    listed: Vec<ListedText>,
     /// For each text, the clauses that are asked when it is there.
     uses: Vec<Box<[PlaceUses]>>,
     /// Indicators that look for a text wherever it is, in names too.
@@ -132,6 +145,21 @@ impl RestPatterns {
     fn is_empty(&self) -> bool {
         self.sets.is_empty() && self.single.is_empty() && self.by_bytes.is_empty()
     }
+}
+
+/// A text that clauses need.
+#[derive(Debug)]
+struct RequiredText {
+    finder: Finder<'static>,
+    /// Whether it is one of the rarest that a clause needs.
+    is_rarest: bool,
+}
+
+/// A text of a list, with what says of most texts that it is not there.
+#[derive(Clone, Copy, Debug)]
+struct ListedText {
+    text: u32,
+    trigrams: TextTrigrams,
 }
 
 /// Texts in order, without which a pattern does not match.
@@ -300,9 +328,10 @@ impl TextRulesBuilder {
                 *(if below { &mut group.rest_below } else { &mut group.rest }) = patterns;
             }
         }
-        let scanner = TextScanner::new(self.texts.iter().cloned().collect());
-        let often: Vec<f64> = self.lists.iter().map(|texts| scanner.frequency(texts)).collect();
-        let mut uses: Vec<UsesByPlace> = (0..scanner.len()).map(|_| UsesByPlace::new()).collect();
+        let bytes_of = |text: &u32| &*self.texts[*text as usize];
+        let often = |texts: &Box<[u32]>| frequency(texts.iter().map(bytes_of));
+        let often: Vec<f64> = self.lists.iter().map(often).collect();
+        let mut uses: Vec<UsesByPlace> = self.texts.iter().map(|_| UsesByPlace::new()).collect();
         for (number, clause) in (0..).zip(&self.clauses) {
             let mut lists: Vec<u32> = clause.steps.iter().map(|step| step.list).collect();
             lists.sort_by(|one, other| often[*one as usize].total_cmp(&often[*other as usize]));
@@ -319,13 +348,31 @@ impl TextRulesBuilder {
             place,
             lists: lists.into_iter().map(of_list).collect(),
         };
+        let texts = self.texts.iter().zip(&uses).map(|(text, uses)| RequiredText {
+            finder: Finder::new(&**text).into_owned(),
+            is_rarest: !uses.is_empty(),
+        });
+        let texts: Vec<RequiredText> = texts.collect();
+        let all = (0..).zip(self.texts.iter().map(|text| &**text));
+        let rarest = all.clone().filter(|(number, _): &(u32, _)| texts[*number as usize].is_rarest);
+        let (mut lists, mut listed) = (Vec::new(), Vec::new());
+        for list in &self.lists {
+            let start = u32_of(listed.len());
+            let trigrams = |text: &u32| TextTrigrams::of(&self.texts[*text as usize]);
+            listed.extend(list.iter().map(|text| ListedText { text: *text, trigrams: trigrams(text) }));
+            lists.push(start..u32_of(listed.len()));
+        }
         TextRules {
+            id: next_id(),
+            rarest: TextScanner::new(rarest),
+            all: TextScanner::new(all),
+            texts,
             always: self.always,
             tree: self.tree,
             groups: self.groups,
-            scanner,
             clauses: self.clauses,
-            lists: self.lists.into_iter().collect(),
+            lists,
+            listed,
             uses: uses.into_iter().map(|uses| uses.into_iter().map(of_place).collect()).collect(),
             anywhere: self.anywhere,
             expressions: self.expressions,
@@ -347,7 +394,7 @@ fn expression_clauses(indicator: &CompiledIndicator) -> Option<Vec<RequiredClaus
 }
 
 /// What a text is.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum TextKind {
     /// A text at a node, if there is one for its place.
     Text(Option<u32>),
@@ -362,9 +409,15 @@ pub(super) enum TextKind {
 pub(crate) struct TextScan {
     /// The text in lower case.
     lower: Vec<u8>,
-    /// For each text that is looked for, 1 + the last of its places; 0 where it was not found.
+    /// For each text that is looked for, 1 + the last of its places; 0 where it was not found, and `ABSENT` where it was looked for alone and is not there.
     found: Vec<u32>,
+    /// Those of which that is not 0.
     texts: Vec<u32>,
+    /// Whether all texts were looked for.
+    has_all: bool,
+    /// The trigrams of the text, once somebody asked for them.
+    trigrams: Option<Box<Trigrams>>,
+    is_summed: bool,
     /// For each list, the last text that it was sought in, and whether one of it was there.
     lists: Vec<(u32, bool)>,
     places: Vec<FoundText>,
@@ -378,7 +431,11 @@ pub(crate) struct TextScan {
     bytes: Option<Box<ByteCounts>>,
     /// Nodes of the places that the text stands below.
     pub(super) below: Vec<u32>,
+    memory: TextMemory,
 }
+
+/// Where a text would be that is not there.
+const ABSENT: u32 = u32::MAX;
 
 /// A place of a text.
 #[derive(Clone, Copy, Debug)]
@@ -409,7 +466,12 @@ impl TextScan {
         candidates: &mut Vec<u32>,
     ) -> Option<()> {
         self.below.clear();
-        Look { texts, rules, route, scan: self, candidates }.wire(json).ok()
+        let viewpoint = Viewpoint::new(texts.id, route.selection, Subject::Message, &[])?;
+        let Err(slot) = self.memory.recall(&viewpoint, json, candidates) else { return Some(()) };
+        let before = candidates.len();
+        Look { texts, rules, route, scan: self, candidates }.wire(json).ok()?;
+        self.memory.keep(slot, viewpoint, json, &candidates[before..]);
+        Some(())
     }
 
     /// The same for what was read.
@@ -448,18 +510,30 @@ impl Look<'_> {
         self.texts.group(node).is_some_and(|group| group.looks_below)
     }
 
-    /// Looks at one text.
+    /// Looks at one text, if it was not looked at lately.
     pub(super) fn look(&mut self, kind: TextKind, text: &str) {
+        let Self { texts, route, scan, candidates, .. } = self;
+        let viewpoint = Viewpoint::new(texts.id, route.selection, Subject::Text(kind), &scan.below);
+        let Some(viewpoint) = viewpoint else { return self.look_anew(kind, text) };
+        let Err(slot) = scan.memory.recall(&viewpoint, text, candidates) else { return };
+        let before = candidates.len();
+        self.look_anew(kind, text);
+        self.scan.memory.keep(slot, viewpoint, text, &self.candidates[before..]);
+    }
+
+    fn look_anew(&mut self, kind: TextKind, text: &str) {
         let odd = !text.is_ascii() && text.contains(['\u{212a}', '\u{17f}']);
         self.begin_text();
         if odd {
             self.ask_all(kind, text);
             return;
         }
-        let TextScan { lower, found, texts, places, .. } = &mut *self.scan;
+        self.scan.has_all = text.len() > MOST_ONE_BY_ONE;
+        let TextScan { lower, found, texts, places, has_all, .. } = &mut *self.scan;
         lower.clear();
         lower.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
-        self.texts.scanner.scan(lower, |number, start| {
+        let scanner = if *has_all { &self.texts.all } else { &self.texts.rarest };
+        scanner.scan(lower, |number, start| {
             let last = &mut found[number as usize];
             if *last == 0 {
                 texts.push(number);
@@ -469,6 +543,7 @@ impl Look<'_> {
             }
             *last = u32_of(places.len());
         });
+        // Others may be found while clauses are asked.
         for at in 0..self.scan.texts.len() {
             let number = self.scan.texts[at];
             for PlaceUses { place, lists } in &self.texts.uses[number as usize] {
@@ -498,9 +573,9 @@ impl Look<'_> {
 
     fn begin_text(&mut self) {
         let scan = &mut *self.scan;
-        scan.is_counted = false;
-        if scan.found.len() < self.texts.scanner.len() {
-            scan.found.resize(self.texts.scanner.len(), 0);
+        (scan.is_counted, scan.is_summed) = (false, false);
+        if scan.found.len() < self.texts.texts.len() {
+            scan.found.resize(self.texts.texts.len(), 0);
         }
         if scan.lists.len() < self.texts.lists.len() {
             scan.lists.resize(self.texts.lists.len(), (0, false));
@@ -516,13 +591,43 @@ impl Look<'_> {
 
     /// Whether the text that is looked at has one of the texts of a list.
     fn has_one_of(&mut self, list: u32) -> bool {
-        let TextScan { lists, found, stamp, .. } = &mut *self.scan;
-        let known = &mut lists[list as usize];
-        if known.0 != *stamp {
-            let texts = &self.texts.lists[list as usize];
-            *known = (*stamp, texts.iter().any(|text| found[*text as usize] > 0));
+        let (stamp, has_one) = self.scan.lists[list as usize];
+        if stamp == self.scan.stamp {
+            return has_one;
         }
-        known.1
+        let rules = self.texts;
+        let has_one = rules.list(list).iter().any(|listed| self.last_place(listed) > 0);
+        self.scan.lists[list as usize] = (self.scan.stamp, has_one);
+        has_one
+    }
+
+    /// 1 + the last place of a text; 0 where it is not there.
+    fn last_place(&mut self, listed: &ListedText) -> u32 {
+        let scan = &mut *self.scan;
+        if !scan.has_all {
+            if !std::mem::replace(&mut scan.is_summed, true) {
+                scan.trigrams.get_or_insert_default().sum(&scan.lower);
+            }
+            if scan.trigrams.as_ref().is_some_and(|trigrams| !trigrams.may_have(listed.trigrams)) {
+                return 0;
+            }
+        }
+        let known = scan.found[listed.text as usize];
+        let required = &self.texts.texts[listed.text as usize];
+        if known != 0 || scan.has_all || required.is_rarest {
+            return if known == ABSENT { 0 } else { known };
+        }
+        let (mut last, mut from) = (0, 0);
+        while let Some(at) = scan.lower.get(from..).and_then(|rest| required.finder.find(rest))
+            && scan.places.len() < MOST_PLACES
+        {
+            scan.places.push(FoundText { start: from + at, before: last });
+            last = u32_of(scan.places.len());
+            from += at + 1;
+        }
+        scan.found[listed.text as usize] = if last == 0 { ABSENT } else { last };
+        scan.texts.push(listed.text);
+        last
     }
 
     /// Whether a clause is about a text.
@@ -654,6 +759,11 @@ impl Look<'_> {
                 return None;
             }
         }
+        // So that all of their places are known.
+        let rules = self.texts;
+        for listed in clause.steps.iter().flat_map(|step| rules.list(step.list)) {
+            self.last_place(listed);
+        }
         let TextScan { found, places, reached, next, .. } = &mut *self.scan;
         if places.len() >= MOST_PLACES {
             return Some(TextOrder::Unknown);
@@ -662,10 +772,10 @@ impl Look<'_> {
         let mut most = TextPlace::Anywhere;
         for step in clause.steps.iter().rev() {
             next.clear();
-            for text in &self.texts.lists[step.list as usize] {
-                let length = self.texts.scanner.length(*text);
+            for ListedText { text, .. } in self.texts.list(step.list) {
+                let length = self.texts.texts[*text as usize].finder.needle().len();
                 let mut at = found[*text as usize];
-                while at > 0 {
+                while at > 0 && at != ABSENT {
                     let FoundText { start, before } = places[at as usize - 1];
                     next.push((start, start + length));
                     at = before;
@@ -703,6 +813,12 @@ enum TextOrder {
 }
 
 impl TextRules {
+    /// The texts of a list.
+    fn list(&self, list: u32) -> &[ListedText] {
+        let Range { start, end } = self.lists[list as usize];
+        &self.listed[start as usize..end as usize]
+    }
+
     fn group(&self, node: u32) -> Option<&TextGroup> {
         self.groups.get(node as usize)?.as_deref()
     }
