@@ -112,7 +112,16 @@ impl Durable {
         Ok(number(&info["num_pending"]) > 0
             || number(&info["num_ack_pending"]) > 0
             || number(&info["delivered"]["stream_seq"]) > stream.state.last_sequence
-            || is_queue && stream.state.messages > 0)
+            || is_queue && stream.state.messages > 0 && self.has_message(stream.state.first_sequence).await?)
+    }
+
+    /// Whether the stream has a message: a server that was killed may count some that it does not have.
+    async fn has_message(&self, first: u64) -> Result<bool, NatsError> {
+        match self.stream.get_first_raw_message_by_subject(">", first).await {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == RawMessageErrorKind::NoMessageFound => Ok(false),
+            Err(error) => Err(NatsError::new(error)),
+        }
     }
 }
 
