@@ -10,6 +10,8 @@ use sortie_scan::RowError;
 use sortie_spans::ExportItem;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::position::StreamPosition;
+
 /// How many bytes may wait to be evaluated.
 const WAITING_BYTES: usize = 32 << 20;
 /// What one permit stands for: the queue has a bound on its length too.
@@ -25,6 +27,8 @@ pub(crate) struct Arrival {
     pub(crate) source: Arc<str>,
     pub(crate) content: ArrivalContent,
     pub(crate) receipt: Option<Receipt>,
+    /// Where it stands in a stream of messages.
+    pub(crate) position: Option<StreamPosition>,
     /// Its part of what may wait.
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
@@ -35,7 +39,13 @@ pub(crate) enum ArrivalContent {
         not(any(feature = "nats", test)),
         expect(dead_code, reason = "JetStream names sessions elsewhere")
     )]
-    Lines { session: String, at: u64, lines: Bytes },
+    Lines {
+        session: String,
+        at: u64,
+        lines: Bytes,
+        /// Whether their findings were written before, by what the stream says.
+        repeated: bool,
+    },
     /// Spans and events.
     Spans(Vec<ExportItem>),
     /// Whole lines of a trace that is followed.

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::arrival::{Arrival, ArrivalContent, FileChunk, FileId, Receipt};
 use crate::output::Output;
+use crate::position::{StreamPosition, WrittenPosition};
 use crate::rows::{KnownFindings, ReportedRow, SeenMessages, content_hash, number_of};
 use crate::spans::{SpanGroup, SpanGroups, scan_spans};
 use crate::spool::{EntryKind, Spool};
@@ -116,6 +117,10 @@ pub(crate) struct Evaluator {
     already: HashSet<u128>,
     rows: Vec<ReportedRow>,
     receipts: Vec<Receipt>,
+    /// The last message of a stream that was taken and not written yet.
+    position: Option<StreamPosition>,
+    /// The mark of the last message of a stream that was written.
+    written: Option<(String, WrittenPosition)>,
     marks: HashMap<String, Vec<u8>>,
     /// Groups whose findings are remembered on disk when they are written.
     evaluated: HashSet<String>,
@@ -160,6 +165,8 @@ impl Evaluator {
             already,
             rows: Vec::new(),
             receipts: Vec::new(),
+            position: None,
+            written: None,
             marks: HashMap::new(),
             evaluated: HashSet::new(),
             has_messages: false,
@@ -174,6 +181,17 @@ impl Evaluator {
     /// Stops this when nothing arrives any more.
     pub(crate) fn stopping(mut self, stop: CancellationToken) -> Self {
         self.stop = stop;
+        self
+    }
+
+    /// Remembers in the state how far a stream is written, and tells whoever consumes it.
+    #[cfg_attr(not(any(feature = "nats", test)), expect(dead_code, reason = "only JetStream has streams"))]
+    pub(crate) fn tracking(mut self, stream: &str, written: WrittenPosition) -> Self {
+        let key = format!("n:{stream}");
+        if let Some(position) = self.spool.marked(&key).and_then(StreamPosition::from_bytes) {
+            written.set(position);
+        }
+        self.written = Some((key, written));
         self
     }
 
@@ -255,7 +273,7 @@ impl Evaluator {
             Ok(())
         })?;
         self.sessions.insert(name.to_owned(), session);
-        self.report_lines(name, late);
+        self.report_lines(name, late, false);
         self.use_lines(name);
         self.keep_memory();
         Ok(())
@@ -306,7 +324,9 @@ impl Evaluator {
     fn take(&mut self, arrival: Arrival) -> Result<(), WatchError> {
         let source = arrival.source;
         match arrival.content {
-            ArrivalContent::Lines { session, at, lines } => self.lines(&source, &session, at, &lines)?,
+            ArrivalContent::Lines { session, at, lines, repeated } => {
+                self.lines(&source, &session, at, &lines, repeated)?;
+            }
             ArrivalContent::Spans(items) => self.spans(&source, items)?,
             ArrivalContent::TraceFile(chunk) => self.trace_file(&source, &chunk),
             ArrivalContent::SpanFile(chunk) => self.span_file(&source, &chunk)?,
@@ -318,12 +338,25 @@ impl Evaluator {
             ArrivalContent::Reload => self.reload(),
         }
         self.receipts.extend(arrival.receipt);
+        // One that is delivered again does not move it back.
+        if let Some(position) = arrival.position
+            && self.position.is_none_or(|last| !last.covers(position))
+        {
+            self.position = Some(position);
+        }
         Ok(())
     }
 
     // Lines of sessions that are named elsewhere.
 
-    fn lines(&mut self, source: &Arc<str>, session: &str, at: u64, lines: &[u8]) -> Result<(), WatchError> {
+    fn lines(
+        &mut self,
+        source: &Arc<str>,
+        session: &str,
+        at: u64,
+        lines: &[u8],
+        repeated: bool,
+    ) -> Result<(), WatchError> {
         let now = Instant::now();
         if !self.sessions.contains_key(session) {
             let new = LineSession {
@@ -364,7 +397,7 @@ impl Evaluator {
             self.has_messages = true;
         }
         rows.extend(again);
-        self.report_lines(session, rows);
+        self.report_lines(session, rows, repeated);
         self.use_lines(session);
         self.keep_memory();
         Ok(())
@@ -390,7 +423,7 @@ impl Evaluator {
         Ok(())
     }
 
-    fn report_lines(&mut self, key: &str, rows: Vec<Scanned>) {
+    fn report_lines(&mut self, key: &str, rows: Vec<Scanned>, repeated: bool) {
         let Some(session) = self.sessions.get_mut(key) else { return };
         for row in rows {
             let mut reported = ReportedRow::new(row);
@@ -401,8 +434,8 @@ impl Evaluator {
                 if self.already.remove(&id) {
                     continue;
                 }
-                reported.watched.repeated = is_known;
-                self.summary.count(is_known);
+                reported.watched.repeated = is_known || repeated;
+                self.summary.count(reported.watched.repeated);
             } else {
                 self.summary.errors += 1;
             }
@@ -733,7 +766,16 @@ impl Evaluator {
         if has_rows && let Some(length) = self.output.length() {
             self.spool.mark(OUT_MARK, &length.to_le_bytes());
         }
+        let moved = self.position.take().zip(self.written.as_ref());
+        let moved =
+            moved.filter(|(position, (_, written))| written.get().is_none_or(|last| !last.covers(*position)));
+        if let Some((position, (key, _))) = moved {
+            self.spool.mark(key, &position.to_bytes());
+        }
         self.spool.flush()?;
+        if let Some((position, (_, written))) = moved {
+            written.set(position);
+        }
         for receipt in self.receipts.drain(..) {
             receipt();
         }

@@ -312,6 +312,7 @@ impl Follower {
             source: Arc::clone(&file.name),
             content: ArrivalContent::Recording(file.path.clone()),
             receipt: Some(Box::new(move || is_busy.store(false, Ordering::Release))),
+            position: None,
             room: None,
         };
         if self.inbox.send(arrival) { Step::Read } else { Step::Closed }
@@ -327,7 +328,7 @@ impl Follower {
         if room.is_none() {
             return Step::Closed;
         }
-        let arrival = Arrival { source: Arc::clone(name), content, receipt: None, room };
+        let arrival = Arrival { source: Arc::clone(name), content, receipt: None, position: None, room };
         if self.inbox.send(arrival) { Step::Read } else { Step::Closed }
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! | part | module |
 //! |---|---|
-//! | inputs | `receiver` (OTLP), `follow` (files), `nats` |
+//! | inputs | `receiver` (OTLP), `follow` (files), `nats` and its consumer `durable` |
 //! | from messages to rows | `evaluator`, with `spans` for sessions that are put together from spans |
 //! | open sessions on disk | `spool` |
 //! | rows out | `output` |
@@ -14,11 +14,14 @@
 //! 503). Open sessions are on disk, in a bounded spool; only those that were used last are in memory.
 
 mod arrival;
+#[cfg(feature = "nats")]
+mod durable;
 mod evaluator;
 mod follow;
 #[cfg(feature = "nats")]
 mod nats;
 mod output;
+mod position;
 mod receiver;
 mod rows;
 mod spans;

@@ -1,12 +1,12 @@
-//! A durable consumer of a JetStream stream: a message is acknowledged when its findings are written.
+//! A durable consumer of a `JetStream` stream: a message is acknowledged when its findings are written.
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use async_nats::ConnectOptions;
-use async_nats::jetstream::consumer::{AckPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, AckKind, Message};
+use async_nats::{ConnectOptions, Event};
 use futures_util::StreamExt as _;
 use sortie_scan::{MAX_LINE_BYTES, RowError};
 use sortie_spans::ExportItem;
@@ -14,18 +14,18 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 
 use crate::arrival::{Arrival, ArrivalContent, Inbox, PERMIT_BYTES, permits};
+use crate::durable::{Delivery, Durable};
+use crate::position::WrittenPosition;
 
-/// How many messages are delivered before the first is acknowledged.
-const PENDING: i64 = 1024;
 /// How many messages, and bytes of them, are asked for at once.
 const PULLED: usize = 256;
 const PULLED_BYTES: usize = 4 << 20;
 /// How a server says that the next message is larger than what was asked for, or than what is left of it.
 const TOO_LARGE: &str = "Exceeds MaxBytes";
-/// How long the server waits for an acknowledgement before it delivers a message again.
-const ACK_WAIT: Duration = Duration::from_secs(10);
 /// How long the server may be silent when it was asked for messages, beyond the time that it was given.
 const SILENCE: Duration = Duration::from_secs(5);
+/// After how long without a message the server is asked whether it has some.
+const QUIET: Duration = Duration::from_secs(5);
 /// How long is waited before a server is tried again.
 const AGAIN: Duration = Duration::from_millis(500);
 /// The header that names a session.
@@ -33,7 +33,7 @@ const SESSION: &str = "Sortie-Session";
 /// The longest name of a session.
 const MAX_SESSION: usize = 512;
 
-/// A JetStream consumer.
+/// A `JetStream` consumer.
 #[derive(Clone)]
 pub struct NatsInput {
     /// The server: `nats://HOST:PORT`, or `tls://`.
@@ -58,6 +58,9 @@ pub(crate) struct Consumer {
     input: NatsInput,
     inbox: Inbox,
     source: Arc<str>,
+    /// Messages that were handed on, and are not written yet.
+    unwritten: Arc<AtomicUsize>,
+    written: WrittenPosition,
     note: Note,
 }
 
@@ -85,12 +88,18 @@ enum PullEnd {
 /// Why messages do not come.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-struct NatsError(String);
+pub(crate) struct NatsError(pub(crate) String);
+
+impl NatsError {
+    pub(crate) fn new(error: impl fmt::Display) -> Self {
+        Self(error.to_string())
+    }
+}
 
 impl Consumer {
-    pub(crate) fn new(input: NatsInput, inbox: Inbox, note: Note) -> Self {
+    pub(crate) fn new(input: NatsInput, inbox: Inbox, written: WrittenPosition, note: Note) -> Self {
         let source = Arc::from(format!("nats:{}", input.stream));
-        Self { input, inbox, source, note }
+        Self { input, inbox, source, unwritten: Arc::default(), written, note }
     }
 
     /// Consumes until it is stopped. A server that is not there, or not any more, is tried again.
@@ -98,7 +107,7 @@ impl Consumer {
         let mut last = String::new();
         while !stop.is_cancelled() {
             let consumed = tokio::select! {
-                consumed = self.consume(&stop) => consumed,
+                consumed = self.consume(&mut last, &stop) => consumed,
                 () = stop.cancelled() => return,
             };
             let Err(NatsError(reason)) = consumed else { return };
@@ -113,71 +122,69 @@ impl Consumer {
         }
     }
 
-    async fn consume(&self, stop: &CancellationToken) -> Result<(), NatsError> {
-        let mut consumer = self.connect().await?;
-        // What was delivered to nobody who lives comes again after a while, and must come before what is new: a session is read in order.
-        wait_for_pending(&mut consumer).await?;
+    /// Consumes by one connection. `last` is why the one before ended, until messages come.
+    async fn consume(&self, last: &mut String, stop: &CancellationToken) -> Result<(), NatsError> {
+        let lost = CancellationToken::new();
+        let client = self.connect(&lost).await?;
+        let mut context = jetstream::new(client);
+        context.set_timeout(SILENCE);
+        let mut durable = Durable::open(&context, &self.input, self.written.get(), &self.note).await?;
         let mut size = PullSize::Many;
-        let mut quiet_since = Some(Instant::now());
+        let (mut quiet_since, mut seems_stuck) = (Instant::now(), false);
         loop {
-            size = match self.pull(&consumer, size, stop).await? {
+            let end = tokio::select! {
+                end = self.pull(&mut durable, size, stop) => end?,
+                // The client would connect again; but a server that was killed may know another consumer.
+                () = lost.cancelled() => return Err(NatsError("the connection was lost".to_owned())),
+            };
+            size = match end {
                 PullEnd::Stopped => return Ok(()),
                 PullEnd::Empty => PullSize::Many,
                 PullEnd::Over => {
-                    quiet_since = Some(Instant::now());
+                    last.clear();
+                    (quiet_since, seems_stuck) = (Instant::now(), false);
                     PullSize::Many
                 }
                 PullEnd::NextIsLarge => PullSize::One,
             };
-            // Everything that was delivered before was delivered again by now.
-            if quiet_since.is_some_and(|since| since.elapsed() > ACK_WAIT + SILENCE) {
-                quiet_since = None;
-                self.tell_what_waits(&mut consumer).await;
+            let is_written = self.unwritten.load(Ordering::Acquire) == 0;
+            if !is_written || quiet_since.elapsed() < QUIET {
+                continue;
+            }
+            // A message may have come just now; the next pull would take it.
+            match (durable.is_stuck().await?, seems_stuck) {
+                (true, true) => {
+                    return Err(NatsError("the server has messages and does not deliver them".to_owned()));
+                }
+                (true, false) => seems_stuck = true,
+                (false, _) => (quiet_since, seems_stuck) = (Instant::now(), false),
             }
         }
     }
 
-    /// Says so where a server has messages, and does not deliver them.
-    async fn tell_what_waits(&self, consumer: &mut PullConsumer) {
-        let Ok(Ok(info)) = tokio::time::timeout(SILENCE, consumer.info()).await else { return };
-        if info.num_pending > 0 {
-            (self.note)(&format!(
-                "NATS: the server has {} messages for the consumer `{}`, and delivered none for {} s; if that lasts, restart the server",
-                info.num_pending,
-                self.input.consumer,
-                (ACK_WAIT + SILENCE).as_secs(),
-            ));
-        }
-    }
-
-    async fn connect(&self) -> Result<PullConsumer, NatsError> {
+    async fn connect(&self, lost: &CancellationToken) -> Result<async_nats::Client, NatsError> {
+        let lost = lost.clone();
         let mut options = ConnectOptions::new().name("sortie watch").connection_timeout(SILENCE);
+        options = options.event_callback(move |event| {
+            if matches!(event, Event::Disconnected) {
+                lost.cancel();
+            }
+            std::future::ready(())
+        });
         if let Some(token) = &self.input.token {
             options = options.token(token.clone());
         }
-        let text = |error: &dyn fmt::Display| NatsError(error.to_string());
-        let client = options.connect(&self.input.url).await.map_err(|error| text(&error))?;
-        let mut context = jetstream::new(client);
-        context.set_timeout(SILENCE);
-        let stream = context.get_stream(&self.input.stream).await.map_err(|error| text(&error))?;
-        let config = pull::Config {
-            durable_name: Some(self.input.consumer.clone()),
-            ack_policy: AckPolicy::Explicit,
-            ack_wait: ACK_WAIT,
-            max_ack_pending: PENDING,
-            ..pull::Config::default()
-        };
-        stream.get_or_create_consumer(&self.input.consumer, config).await.map_err(|error| text(&error))
+        options.connect(&self.input.url).await.map_err(NatsError::new)
     }
 
     /// Takes some messages.
     async fn pull(
         &self,
-        consumer: &PullConsumer,
+        durable: &mut Durable,
         size: PullSize,
         stop: &CancellationToken,
     ) -> Result<PullEnd, NatsError> {
-        let batch = consumer.batch().expires(Duration::from_secs(1));
+        let batch = durable.consumer.batch().expires(Duration::from_secs(1));
         // Room first: what is not asked for stays at the server. A message of any size has all of the room.
         let (batch, bytes) = match size {
             PullSize::Many => {
@@ -200,10 +207,11 @@ impl Consumer {
                 None if taken == 0 => return Ok(PullEnd::Empty),
                 None => return Ok(PullEnd::Over),
                 Some(Ok(message)) => {
+                    let delivery = durable.take(&message)?;
                     taken += 1;
                     // Its part of the room, which is there since the server sends no more than was asked for.
                     let part = room.split(room.num_permits().min(permits(message.payload.len())));
-                    if !self.hand_on(message, part) {
+                    if !self.hand_on(message, delivery, part) {
                         return Ok(PullEnd::Stopped);
                     }
                 }
@@ -219,8 +227,9 @@ impl Consumer {
         }
     }
 
-    fn hand_on(&self, message: Message, room: Option<OwnedSemaphorePermit>) -> bool {
-        let at = message.info().map_or(0, |info| info.stream_sequence);
+    fn hand_on(&self, message: Message, delivery: Delivery, room: Option<OwnedSemaphorePermit>) -> bool {
+        let Delivery { position, repeated } = delivery;
+        let at = position.sequence;
         let payload = message.payload.clone();
         let content = if payload.len() > MAX_LINE_BYTES {
             self.error(at, &format!("it is longer than {MAX_LINE_BYTES} bytes"))
@@ -230,7 +239,7 @@ impl Consumer {
             if session.len() > MAX_SESSION || session.contains(['\n', '\r']) {
                 self.error(at, "the name of its session is too long, or has line breaks")
             } else {
-                ArrivalContent::Lines { session: session.to_owned(), at, lines: payload }
+                ArrivalContent::Lines { session: session.to_owned(), at, lines: payload, repeated }
             }
         } else {
             match ExportItem::split(&payload) {
@@ -240,13 +249,17 @@ impl Consumer {
         };
         let runtime = tokio::runtime::Handle::current();
         let (_, acker) = message.split();
+        let unwritten = Arc::clone(&self.unwritten);
+        unwritten.fetch_add(1, Ordering::AcqRel);
         let receipt = Box::new(move || {
+            unwritten.fetch_sub(1, Ordering::AcqRel);
             runtime.spawn(async move {
                 // A message whose acknowledgement is lost is delivered again.
                 let _ = acker.ack_with(AckKind::Ack).await;
             });
         });
-        self.inbox.send(Arrival { source: Arc::clone(&self.source), content, receipt: Some(receipt), room })
+        let (source, position) = (Arc::clone(&self.source), Some(position));
+        self.inbox.send(Arrival { source, content, receipt: Some(receipt), position, room })
     }
 
     fn error(&self, at: u64, reason: &str) -> ArrivalContent {
@@ -258,19 +271,6 @@ impl Consumer {
             reason: reason.to_owned(),
         })
     }
-}
-
-/// Waits until messages that were delivered and not acknowledged are delivered again first.
-async fn wait_for_pending(consumer: &mut PullConsumer) -> Result<(), NatsError> {
-    let asked = tokio::time::timeout(SILENCE, consumer.info()).await;
-    let info = asked
-        .map_err(|_| NatsError("the server does not answer".to_owned()))?
-        .map_err(|error| NatsError(error.to_string()))?;
-    if info.num_ack_pending > 0 {
-        let wait = info.config.ack_wait;
-        tokio::time::sleep(wait + Duration::from_millis(500)).await;
-    }
-    Ok(())
 }
 
 /// Whether a message is lines of a trace, and no export.

@@ -148,6 +148,7 @@ impl Receiver {
                 // Nobody waits for it when the client hung up.
                 let _ = written.send(());
             })),
+            position: None,
             room: Some(room),
         };
         if !self.inbox.send(arrival) || receipt.await.is_err() {

@@ -12,6 +12,7 @@ use sortie_scan::Rules;
 use crate::arrival::{Arrival, ArrivalContent};
 use crate::evaluator::Evaluator;
 use crate::output::{FindingOutputs, Output};
+use crate::position::{StreamPosition, WrittenPosition};
 use crate::spool::Spool;
 use crate::watch::{WatchOptions, WatchSummary};
 
@@ -101,8 +102,8 @@ fn send(sender: &Sender<Arrival>, session: &str, line: &str) {
 
 fn arrival(session: &str, line: &str) -> Arrival {
     let lines = Bytes::from(line.to_owned());
-    let content = ArrivalContent::Lines { session: session.to_owned(), at: 0, lines };
-    Arrival { source: Arc::from("stream"), content, receipt: None, room: None }
+    let content = ArrivalContent::Lines { session: session.to_owned(), at: 0, lines, repeated: false };
+    Arrival { source: Arc::from("stream"), content, receipt: None, position: None, room: None }
 }
 
 fn read(path: &Path) -> Vec<(String, u64, bool)> {
@@ -178,6 +179,52 @@ fn what_was_written_and_not_remembered_is_not_written_twice() {
         bench.rows(),
         [row("RULE-001", 1, false), row("RULE-001", 2, false), row("RULE-001", 3, false)]
     );
+}
+
+fn position(sequence: u64, time: i64) -> StreamPosition {
+    StreamPosition { stream: 1, sequence, time }
+}
+
+#[test]
+fn how_far_a_stream_is_written_is_remembered_when_its_findings_are_written() {
+    let bench = Bench::new();
+    let written = WrittenPosition::default();
+    let mut evaluator = bench.open().tracking("agents/sortie", written.clone());
+    let mut take = |sequence, time| {
+        let mut arrival = arrival("a", &call(sequence, "id_rsa"));
+        arrival.position = Some(position(sequence, time));
+        evaluator.take_for_test(arrival);
+        let before = written.get();
+        evaluator.sweep_for_test();
+        (before, written.get())
+    };
+    assert_eq!(take(7, 70), (None, Some(position(7, 70))));
+    // One that is delivered again does not move it.
+    assert_eq!(take(5, 50), (Some(position(7, 70)), Some(position(7, 70))));
+    // A server that lost its last messages gives their numbers to later ones.
+    assert_eq!(take(6, 80), (Some(position(7, 70)), Some(position(6, 80))));
+    drop(evaluator);
+    let remembered = WrittenPosition::default();
+    drop(bench.open().tracking("agents/sortie", remembered.clone()));
+    assert_eq!(remembered.get(), Some(position(6, 80)));
+    let other = WrittenPosition::default();
+    drop(bench.open().tracking("agents/other", other.clone()));
+    assert_eq!(other.get(), None);
+}
+
+#[test]
+fn a_finding_of_a_session_that_ended_is_marked_when_its_message_is_delivered_again() {
+    let bench = Bench::new();
+    let mut evaluator = bench.open();
+    for is_repeated in [false, true] {
+        let mut arrival = arrival(if is_repeated { "ended" } else { "new" }, &call(1, "id_rsa"));
+        if let ArrivalContent::Lines { repeated, .. } = &mut arrival.content {
+            *repeated = is_repeated;
+        }
+        evaluator.take_for_test(arrival);
+    }
+    evaluator.sweep_for_test();
+    assert_eq!(bench.rows(), [row("RULE-001", 1, false), row("RULE-001", 1, true)]);
 }
 
 #[test]
@@ -259,7 +306,13 @@ fn rules_that_are_loaded_again_between_any_two_messages_lose_none() {
             {
                 send(&sender, session, &line);
                 let source = Arc::from("");
-                let reload = Arrival { source, content: ArrivalContent::Reload, receipt: None, room: None };
+                let reload = Arrival {
+                    source,
+                    content: ArrivalContent::Reload,
+                    receipt: None,
+                    position: None,
+                    room: None,
+                };
                 sender.send(reload).unwrap();
             }
             expected.push(row("RULE-002", number * 3 + 2, false));
@@ -291,7 +344,9 @@ fn a_trace_of_spans_that_never_ends_is_evaluated_in_pieces() {
         });
         let export = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).to_string();
         let content = ArrivalContent::Spans(sortie_spans::ExportItem::split(export.as_bytes()).unwrap());
-        sender.send(Arrival { source: Arc::from("otlp"), content, receipt: None, room: None }).unwrap();
+        sender
+            .send(Arrival { source: Arc::from("otlp"), content, receipt: None, position: None, room: None })
+            .unwrap();
     }
     drop(sender);
     let summary = bench.open().run(&inbox).unwrap();

@@ -40,7 +40,7 @@ pub struct WatchOptions {
     pub follow: Vec<PathBuf>,
     /// An OTLP receiver.
     pub otlp: Option<OtlpInput>,
-    /// A JetStream consumer.
+    /// A `JetStream` consumer.
     #[cfg(feature = "nats")]
     pub nats: Option<crate::nats::NatsInput>,
     /// Where findings go.
@@ -199,6 +199,11 @@ impl Watch {
         let (ended, end) = oneshot::channel();
         let (engine_options, engine_note) = (options.clone(), Arc::clone(&note));
         let (engine_runtime, stop) = (runtime.clone(), control.stop.clone());
+        #[cfg(feature = "nats")]
+        let (written, engine_written) = {
+            let written = crate::position::WrittenPosition::default();
+            (written.clone(), written)
+        };
         std::thread::Builder::new().name("evaluator".to_owned()).spawn(move || {
             let done = (|| {
                 let spool = Spool::open(&folder)?;
@@ -209,7 +214,15 @@ impl Watch {
                 let output =
                     Output::open(&engine_options.outputs, engine_runtime).map_err(WatchError::Output)?;
                 let note = Box::new(move |text: &str| engine_note(text));
+                #[cfg(feature = "nats")]
+                let consumed =
+                    engine_options.nats.as_ref().map(|input| format!("{}/{}", input.stream, input.consumer));
                 let evaluator = Evaluator::open(engine_options, loader, note, spool, output)?.stopping(stop);
+                #[cfg(feature = "nats")]
+                let evaluator = match consumed {
+                    Some(consumed) => evaluator.tracking(&consumed, engine_written),
+                    None => evaluator,
+                };
                 let _ = opened.send(marks);
                 evaluator.run(&inbox_end)
             })();
@@ -230,7 +243,7 @@ impl Watch {
         #[cfg(feature = "nats")]
         if let Some(input) = options.nats.clone() {
             let note = Arc::clone(&note);
-            let consumer = crate::nats::Consumer::new(input, inbox.clone(), note);
+            let consumer = crate::nats::Consumer::new(input, inbox.clone(), written, note);
             tasks.spawn(consumer.run(control.stop.clone()));
         }
         let follower = (!options.follow.is_empty()).then(|| {
@@ -264,7 +277,7 @@ impl Watch {
                 }
                 () = control.reload.notified() => {
                     let source = Arc::from("");
-                    let reload = Arrival { source, content: ArrivalContent::Reload, receipt: None, room: None };
+                    let reload = Arrival { source, content: ArrivalContent::Reload, receipt: None, position: None, room: None };
                     inbox.send(reload);
                 }
                 () = tokio::time::sleep(RELOAD), if !options.reload.is_empty() => {
