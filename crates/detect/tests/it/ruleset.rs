@@ -393,3 +393,22 @@ fn a_text_that_repeats_its_words_is_still_searched() {
         assert!(compare_matches(&documents, &trace("foreign", false, &[message])) > 0);
     }
 }
+
+/// A common word is looked for where a rare one is, and may overlap itself.
+#[test]
+fn a_word_that_overlaps_itself_is_found_at_each_place() {
+    let text = "
+oatf: '0.1'
+attack:
+  id: OVERLAP-001
+  execution: {mode: mcp_server, state: {tools: []}}
+  indicators: [{surface: tools/call, target: arguments.path, pattern: {regex: 'abcdefgab.?qjxzvqjk'}}]
+";
+    let document = compiled(text);
+    let content = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": {"name": "read", "arguments": {"path": "abcdefgabcdefgab qjxzvqjk"}}});
+    let message = json!({"record": "message", "time": "2026-11-17T10:00:00Z", "actor": "shop", "mode": "mcp_server", "phase": "first",
+        "protocol": "mcp", "surfaces": ["tools/call"], "direction": "request", "kind": "request", "id": 1, "connection": "1",
+        "sender": "agent", "content": content.to_string()});
+    assert_eq!(compare_matches(&[document], &trace("foreign", false, &[message])), 1);
+}
