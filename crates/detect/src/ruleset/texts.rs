@@ -329,8 +329,7 @@ impl TextRulesBuilder {
             }
         }
         let bytes_of = |text: &u32| &*self.texts[*text as usize];
-        let often = |texts: &Box<[u32]>| frequency(texts.iter().map(bytes_of));
-        let often: Vec<f64> = self.lists.iter().map(often).collect();
+        let often: Vec<f64> = self.lists.iter().map(|texts| frequency(texts.iter().map(bytes_of))).collect();
         let mut uses: Vec<UsesByPlace> = self.texts.iter().map(|_| UsesByPlace::new()).collect();
         for (number, clause) in (0..).zip(&self.clauses) {
             let mut lists: Vec<u32> = clause.steps.iter().map(|step| step.list).collect();
@@ -596,13 +595,13 @@ impl Look<'_> {
             return has_one;
         }
         let rules = self.texts;
-        let has_one = rules.list(list).iter().any(|listed| self.last_place(listed) > 0);
+        let has_one = rules.list(list).iter().any(|listed| self.last_place(*listed) > 0);
         self.scan.lists[list as usize] = (self.scan.stamp, has_one);
         has_one
     }
 
     /// 1 + the last place of a text; 0 where it is not there.
-    fn last_place(&mut self, listed: &ListedText) -> u32 {
+    fn last_place(&mut self, listed: ListedText) -> u32 {
         let scan = &mut *self.scan;
         if !scan.has_all {
             if !std::mem::replace(&mut scan.is_summed, true) {
@@ -762,7 +761,7 @@ impl Look<'_> {
         // So that all of their places are known.
         let rules = self.texts;
         for listed in clause.steps.iter().flat_map(|step| rules.list(step.list)) {
-            self.last_place(listed);
+            self.last_place(*listed);
         }
         let TextScan { found, places, reached, next, .. } = &mut *self.scan;
         if places.len() >= MOST_PLACES {

@@ -70,7 +70,9 @@ pub struct ByteSet(u128);
 impl ByteSet {
     fn of(text: &[u8]) -> Self {
         let mut set = Self::default();
-        text.iter().for_each(|byte| set.add(*byte));
+        for byte in text {
+            set.add(*byte);
+        }
         set
     }
 
@@ -613,15 +615,12 @@ impl Joined {
             self.add(with_before);
             return Taken::Nothing;
         }
-        match with_next(&with_before) {
-            Some(longer) => {
-                self.add(longer);
-                Taken::Next
-            }
-            None => {
-                self.add(run);
-                Taken::Nothing
-            }
+        if let Some(longer) = with_next(&with_before) {
+            self.add(longer);
+            Taken::Next
+        } else {
+            self.add(run);
+            Taken::Nothing
         }
     }
 
