@@ -7,8 +7,8 @@ use sortie_oatf::CompiledIndicator;
 use sortie_oatf::model::Direction as Side;
 use sortie_trace::{Direction, Message};
 
-use super::Ruleset;
 use super::texts::TextRules;
+use super::{Ruleset, u32_of};
 use crate::selection::looks_at_answers;
 
 /// Classes of messages that are kept. A trace may make up any number of them.
@@ -25,6 +25,8 @@ pub(super) struct ClassLookup {
 pub(crate) struct ClassRules {
     pub(crate) messages: Arc<TextRules>,
     pub(crate) answers: Arc<TextRules>,
+    /// The indicators of the two, in order.
+    pub(super) concerned: Arc<[u32]>,
 }
 
 /// Messages of one protocol, of the same operations, on one side.
@@ -64,11 +66,22 @@ impl ClassLookup {
         if let Some(known) = self.known.read().unwrap_or_else(PoisonError::into_inner).get(&class) {
             return known.clone();
         }
-        let messages =
-            TextRules::new(rules, |indicator| !looks_at_answers(indicator) && class.may_concern(indicator));
-        let answers =
-            TextRules::new(rules, |indicator| looks_at_answers(indicator) && class.is_side_of(indicator));
-        let made = ClassRules { messages: Arc::new(messages), answers: Arc::new(answers) };
+        let may_concern = |number: &u32| {
+            let indicator = rules.indicator(*number);
+            if looks_at_answers(indicator) {
+                class.is_side_of(indicator)
+            } else {
+                class.may_concern(indicator)
+            }
+        };
+        let concerned: Arc<[u32]> = (0..u32_of(rules.indicators.len())).filter(may_concern).collect();
+        let (answers, messages): (Vec<u32>, Vec<u32>) =
+            concerned.iter().partition(|number| looks_at_answers(rules.indicator(**number)));
+        let made = ClassRules {
+            messages: Arc::new(TextRules::new(rules, &messages)),
+            answers: Arc::new(TextRules::new(rules, &answers)),
+            concerned,
+        };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MAX_CLASSES {
             known.clear();

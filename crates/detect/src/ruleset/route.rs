@@ -3,9 +3,10 @@
 //! All that selects a message is in its record, and most messages of a session are of a few kinds. So it is worked out once for each
 //! kind, and kept.
 
-use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
+use foldhash::fast::FixedState;
 use sortie_oatf::model::Mode;
 use sortie_trace::{Direction, Kind, Message, Sender, agent_answer};
 
@@ -133,7 +134,7 @@ impl MessageKind {
 impl Route {
     /// A number for the kind of a message. Two kinds may have the same.
     pub(crate) fn key(message: &Message) -> u64 {
-        BuildHasherDefault::<DefaultHasher>::default().hash_one((
+        FixedState::default().hash_one((
             &message.actor,
             &message.mode,
             &message.phase,
@@ -194,12 +195,20 @@ impl Route {
         for (number, means) in (0..).zip(&rules.means) {
             route.declared.extend(means.capability(message).map(|capability| (capability, number)));
         }
-        route.select(rules, lookup, message);
+        let selected = match &route.class {
+            Some(class) => class.selected(rules, message),
+            None => route.select(rules, lookup, message),
+        };
+        for number in &selected {
+            route.is_selected[*number as usize] = true;
+        }
+        (route.selected, route.selection) = rules.selection(selected);
         route.has_texts |= route.served.has_texts() || route.tasks.has_texts();
         route
     }
 
-    fn select(&mut self, rules: &Ruleset, lookup: Option<&Lookup>, message: &Message) {
+    /// The indicators that look at messages like this one.
+    fn select(&mut self, rules: &Ruleset, lookup: Option<&Lookup>, message: &Message) -> Vec<u32> {
         let mut selected = Vec::new();
         for (number, rule) in (0u32..).zip(&rules.indicators) {
             let (indicator, sight) = (rules.indicator(number), &rule.sight);
@@ -210,7 +219,6 @@ impl Route {
                 continue;
             }
             selected.push(number);
-            self.is_selected[number as usize] = true;
             let is_answer = looks_at_answers(indicator);
             match lookup.map_or(LookedFor::Anything, |lookup| lookup.indicator(number)) {
                 LookedFor::Texts => self.has_texts = true,
@@ -225,7 +233,19 @@ impl Route {
                 self.sees_some.push(number);
             }
         }
-        (self.selected, self.selection) = rules.selection(selected);
+        selected
+    }
+}
+
+impl ClassRules {
+    /// The same for whoever wants matches and nothing else: no more is asked than what looks at the class of the message.
+    fn selected(&self, rules: &Ruleset, message: &Message) -> Vec<u32> {
+        let may_hold_answer = agent_answer::may_hold(message);
+        let looks = |number: &u32| {
+            let (indicator, rule) = (rules.indicator(*number), &rules.indicators[*number as usize]);
+            (may_hold_answer || !looks_at_answers(indicator)) && is_selected(indicator, message, &rule.sight)
+        };
+        self.concerned.iter().copied().filter(looks).collect()
     }
 }
 

@@ -211,15 +211,14 @@ struct Step {
 }
 
 impl TextRules {
-    /// The indicators of a ruleset that are wanted.
-    pub(super) fn new(rules: &Ruleset, is_wanted: impl Fn(&CompiledIndicator) -> bool) -> Self {
+    /// Some indicators of a ruleset.
+    pub(super) fn new(rules: &Ruleset, numbers: &[u32]) -> Self {
         let mut builder = TextRulesBuilder::default();
-        for number in 0..u32_of(rules.indicators.len()) {
-            let about = &rules.indicators[number as usize];
-            let indicator = rules.indicator(number);
-            // The latter two are never evaluated.
-            if is_wanted(indicator) && !about.is_semantic && !about.looks_for_canary {
-                builder.add(number, indicator);
+        for number in numbers {
+            let about = &rules.indicators[*number as usize];
+            // These are never evaluated.
+            if !about.is_semantic && !about.looks_for_canary {
+                builder.add(*number, rules.indicator(*number));
             }
         }
         builder.build()
