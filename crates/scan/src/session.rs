@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sortie_detect::MatchSession;
 use sortie_trace::line::LineError;
-use sortie_trace::{Header, Record};
+use sortie_trace::{Content, Header, Message, Record};
 
 use crate::finding::{RowError, Scanned};
 use crate::rules::Rules;
@@ -50,6 +50,8 @@ pub struct SessionScanner {
     session: String,
     sessions: u64,
     messages: u64,
+    /// The message before, in whose room the next is read.
+    room: Option<Box<Message>>,
 }
 
 impl SessionScanner {
@@ -63,6 +65,7 @@ impl SessionScanner {
             rules,
             sessions: 0,
             messages: 0,
+            room: None,
         }
     }
 
@@ -102,14 +105,22 @@ impl SessionScanner {
     /// A line of a trace. A header begins the next session, which is named after the file, and after the position of the header where that is
     /// not the first line. A line that is no record is an error, and says nothing about the others.
     pub fn line(&mut self, at: u64, line: &[u8], out: &mut Vec<Scanned>) {
-        match parse_line(line) {
+        match parse_line(line, &mut self.room) {
             Ok(None) => {}
             Ok(Some(Record::Header(header))) => {
                 let session = session_name(&self.source, at);
                 self.begin(&session, &header);
             }
-            Ok(Some(record)) => self.record(&record, out),
+            Ok(Some(record)) => self.own_record(record, out),
             Err(problem) => out.push(self.error(at, shown(&problem))),
+        }
+    }
+
+    /// A record that was read here: the next message is read in its room.
+    fn own_record(&mut self, record: Record, out: &mut Vec<Scanned>) {
+        self.record(&record, out);
+        if let Record::Message(message) = record {
+            self.room = Some(emptied(message));
         }
     }
 
@@ -130,10 +141,10 @@ impl SessionScanner {
             session.clone_into(&mut self.session);
             self.sessions += 1;
         }
-        match parse_line(line) {
+        match parse_line(line, &mut self.room) {
             Ok(None) => {}
             Ok(Some(Record::Header(header))) => self.matches.begin(&header),
-            Ok(Some(record)) => self.record(&record, out),
+            Ok(Some(record)) => self.own_record(record, out),
             Err(problem) => out.push(self.error(at, shown(&problem))),
         }
     }
@@ -154,20 +165,24 @@ impl SessionScanner {
 pub struct MessageScanner {
     rules: Arc<Rules>,
     matches: MatchSession,
+    /// The message before, in whose room the next is read.
+    room: Option<Box<Message>>,
 }
 
 impl MessageScanner {
     /// A scanner with these rules.
     pub fn new(rules: Arc<Rules>) -> Self {
-        Self { matches: MatchSession::of_single_messages(Arc::clone(rules.ruleset())), rules }
+        let matches = MatchSession::of_single_messages(Arc::clone(rules.ruleset()));
+        Self { matches, rules, room: None }
     }
 
     /// A line of a trace. Records that are no messages say nothing.
     pub fn line(&mut self, source: &str, session: &str, line: &[u8], out: &mut Vec<Scanned>) {
-        match parse_line(line) {
+        match parse_line(line, &mut self.room) {
             Ok(Some(Record::Message(message))) => {
                 let found = self.matches.message(&message);
                 out.extend(found.into_iter().map(|found| self.rules.row(source, session, &message, found)));
+                self.room = Some(emptied(message));
             }
             Ok(_) => {}
             Err(problem) => out.push(Scanned::Error(RowError {
@@ -199,8 +214,8 @@ pub fn session_name(source: &str, at: u64) -> String {
     if at == 0 { source.to_owned() } else { format!("{source}@{at}") }
 }
 
-/// The record on a line; `None` on a blank one.
-fn parse_line(line: &[u8]) -> Result<Option<Record>, LineProblem> {
+/// The record on a line; `None` on a blank one. A message takes `room`, if there is one.
+fn parse_line(line: &[u8], room: &mut Option<Box<Message>>) -> Result<Option<Record>, LineProblem> {
     if line.len() > MAX_LINE_BYTES {
         return Err(LineProblem::TooLong);
     }
@@ -209,12 +224,21 @@ fn parse_line(line: &[u8]) -> Result<Option<Record>, LineProblem> {
         return Ok(None);
     }
     let text = std::str::from_utf8(line).map_err(|_| LineProblem::NotUtf8)?;
+    if room.as_mut().is_some_and(|message| message.read_own_line(text)) {
+        return Ok(room.take().map(Record::Message));
+    }
     match Record::from_line(text)? {
         Record::Header(header) if header.version > Header::VERSION => {
             Err(LineProblem::LaterVersion(header.version))
         }
         record => Ok(Some(record)),
     }
+}
+
+/// The room of a message without its content, which may be long.
+fn emptied(mut message: Box<Message>) -> Box<Message> {
+    message.content = Content::Bytes(String::new());
+    message
 }
 
 /// What is wrong with a line, and no more of its own words than fit on one.

@@ -39,6 +39,7 @@ pub mod foreign;
 pub mod health;
 mod json_text;
 pub mod line;
+mod own_line;
 mod reader;
 mod record;
 mod redact;
