@@ -8,7 +8,7 @@ use std::hash::BuildHasher as _;
 
 use foldhash::fast::RandomState;
 
-use super::texts::TextKind;
+use super::look::TextKind;
 
 /// How much each of the two generations takes, in bytes.
 const MOST_BYTES: usize = 512 * 1024;

@@ -20,6 +20,7 @@
 //! So a message costs what it could match, and not what there is to be matched: `cargo xtask bench` guards that.
 
 mod class;
+mod look;
 mod lookup;
 mod memory;
 mod places;
@@ -53,10 +54,10 @@ use crate::matches::CanaryRules;
 use crate::reach::{ActorPlace, Stations};
 pub use crate::session::{RuleMatch, RulesetSession};
 use class::ClassLookup;
+pub(crate) use look::TextScan;
 use lookup::Lookup;
 pub(crate) use prefilter::{Asked, Hits, is_plain};
 pub(crate) use route::{Route, RouteList};
-pub(crate) use texts::TextScan;
 
 /// Kinds of messages that are kept. A trace may make up any number of them.
 const MAX_ROUTES: usize = 1024;

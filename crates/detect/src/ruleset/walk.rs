@@ -6,7 +6,7 @@ use memchr::{memchr, memchr2};
 use serde_json::Value;
 use sortie_expr::json;
 
-use super::texts::{Look, TextKind};
+use super::look::{Look, TextKind};
 
 /// How deep JSON is read here.
 const MAX_DEPTH: u32 = 100;
