@@ -18,6 +18,7 @@
 //!
 //! The promise is tested against recorded verdicts of RE2 itself: `tests/it/re2_oracle.rs`.
 
+mod bytes;
 mod class;
 mod cursor;
 mod error;
@@ -33,9 +34,10 @@ mod repeat;
 mod set;
 mod unicode;
 
+pub use self::bytes::{ByteCounts, ByteSet, RequiredBytes};
 pub use self::error::{Re2Error, Re2ErrorKind};
 pub use self::highlight::{RegexToken, highlight};
-pub use self::literals::{ByteCounts, ByteSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace};
+pub use self::literals::{RequiredClause, RequiredTexts, TextPlace};
 pub(crate) use self::regex::SMALL_SIZE;
 pub use self::regex::{COMPILING, MAX_TOGETHER, Regex, check, cost, may_match_empty, size};
 pub use self::set::RegexSet;
