@@ -128,6 +128,11 @@ impl Sessions {
 }
 
 impl Corpus {
+    /// How many bytes all sessions have together.
+    pub(crate) fn size(&self) -> usize {
+        self.sessions.iter().map(|session| session.len() + 1).sum()
+    }
+
     /// Writes sessions until there are so many bytes, and says how many there are.
     pub(crate) fn write(&self, path: &Path, bytes: usize) -> io::Result<usize> {
         let mut file = BufWriter::new(File::create(path)?);
