@@ -7,9 +7,8 @@ use serde_json::Value;
 use sortie_expr::re2::{ByteCounts, TextPlace};
 
 use super::memory::{Subject, TextMemory, Viewpoint};
-use super::texts::{
-    ClausePlace, ClauseUse, ListUses, ListedText, PlaceUses, RestPatterns, TextClause, TextRules,
-};
+use super::plan::{ClauseUse, ListUses, PlaceUses, TextPlan};
+use super::texts::{ClausePlace, ListedText, RestPatterns, TextClause, TextRules};
 use super::trigrams::Trigrams;
 use super::{Route, Ruleset, u32_of};
 
@@ -77,6 +76,7 @@ struct FoundText {
 /// One look at a message.
 pub(super) struct Look<'l> {
     pub(super) texts: &'l TextRules,
+    plan: &'l TextPlan,
     pub(super) rules: &'l Ruleset,
     pub(super) route: &'l Route,
     pub(super) scan: &'l mut TextScan,
@@ -98,7 +98,7 @@ impl TextScan {
         let viewpoint = Viewpoint::new(texts.id, route.selection, Subject::Message, &[])?;
         let Err(slot) = self.memory.recall(&viewpoint, json, candidates) else { return Some(()) };
         let before = candidates.len();
-        Look { texts, rules, route, scan: self, candidates }.wire(json).ok()?;
+        Look { texts, plan: texts.plan(), rules, route, scan: self, candidates }.wire(json).ok()?;
         self.memory.keep(slot, viewpoint, json, &candidates[before..]);
         Some(())
     }
@@ -114,7 +114,7 @@ impl TextScan {
     ) {
         self.below.clear();
         candidates.extend(&texts.always);
-        Look { texts, rules, route, scan: self, candidates }.value(value);
+        Look { texts, plan: texts.plan(), rules, route, scan: self, candidates }.value(value);
     }
 }
 
@@ -161,7 +161,8 @@ impl Look<'_> {
         let TextScan { lower, found, texts, places, has_all, .. } = &mut *self.scan;
         lower.clear();
         lower.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
-        let scanner = if *has_all { &self.texts.all } else { &self.texts.rarest };
+        self.texts.count(lower);
+        let scanner = if *has_all { &self.texts.all } else { &self.plan.rarest };
         scanner.scan(lower, |number, start| {
             let last = &mut found[number as usize];
             if *last == 0 {
@@ -173,9 +174,10 @@ impl Look<'_> {
             *last = u32_of(places.len());
         });
         // Others may be found while clauses are asked.
+        let plan = self.plan;
         for at in 0..self.scan.texts.len() {
             let number = self.scan.texts[at];
-            for PlaceUses { place, lists } in &self.texts.uses[number as usize] {
+            for PlaceUses { place, lists } in &plan.uses[number as usize] {
                 if self.is_for(*place, kind) {
                     self.ask_uses(lists, kind, text);
                 }
@@ -243,7 +245,7 @@ impl Look<'_> {
         }
         let known = scan.found[listed.text as usize];
         let required = &self.texts.texts[listed.text as usize];
-        if known != 0 || scan.has_all || required.is_rarest {
+        if known != 0 || scan.has_all || self.plan.is_rarest(listed.text) {
             return if known == ABSENT { 0 } else { known };
         }
         let (mut last, mut from) = (0, 0);

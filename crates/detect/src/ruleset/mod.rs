@@ -24,6 +24,7 @@ mod look;
 mod lookup;
 mod memory;
 mod places;
+mod plan;
 mod prefilter;
 mod route;
 mod scanner;

@@ -136,10 +136,9 @@ impl TextScanner {
     }
 }
 
-/// About how often one of these texts is there.
-pub(super) fn frequency<'t>(texts: impl Iterator<Item = &'t [u8]>) -> f64 {
-    let of_byte = |byte: &u8| f64::from(common(*byte)) - 13.0;
-    texts.map(|text| text.iter().map(of_byte).sum::<f64>().exp2()).sum()
+/// About how many places of a byte begin a text, by its letters.
+pub(super) fn occurrences(text: &[u8]) -> f64 {
+    text.iter().map(|byte| f64::from(common(*byte)) - 13.0).sum::<f64>().exp2()
 }
 
 /// Where the four bytes begin that are the least common together, by their letters and by how many texts have them.

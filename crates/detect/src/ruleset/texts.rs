@@ -1,6 +1,6 @@
 //! What indicators look for in texts, for whoever wants every match.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use indexmap::{IndexMap, IndexSet};
@@ -12,7 +12,8 @@ use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{RequiredPlace, TextPattern};
 
 use super::places::PlaceTree;
-use super::scanner::{TextScanner, frequency};
+use super::plan::TextPlans;
+use super::scanner::TextScanner;
 use super::trigrams::TextTrigrams;
 use super::{Ruleset, next_id, u32_of};
 
@@ -32,16 +33,13 @@ pub(crate) struct TextRules {
     /// The patterns that look at a place, by its node.
     pub(super) groups: Vec<Option<Box<TextGroup>>>,
     pub(super) texts: Vec<RequiredText>,
-    /// Looks for the rarest texts of each clause.
-    pub(super) rarest: TextScanner,
-    /// Looks for all.
+    /// Looks for all of them.
     pub(super) all: TextScanner,
     pub(super) clauses: Vec<TextClause>,
     /// Lists of texts of which a clause needs one: where they are among `listed`.
     pub(super) lists: Vec<Range<u32>>,
     pub(super) listed: Vec<ListedText>,
-    /// For each text, the clauses that are asked when it is there.
-    pub(super) uses: Vec<Box<[PlaceUses]>>,
+    pub(super) plans: TextPlans,
     /// Indicators that look for a text wherever it is, in names too.
     pub(super) anywhere: Vec<u32>,
     /// Of those, the ones that need a text that matches one of some patterns.
@@ -138,8 +136,13 @@ impl RestPatterns {
 #[derive(Debug)]
 pub(super) struct RequiredText {
     pub(super) finder: Finder<'static>,
-    /// Whether it is one of the rarest that a clause needs.
-    pub(super) is_rarest: bool,
+}
+
+impl RequiredText {
+    /// In lower case.
+    pub(super) fn needle(&self) -> &[u8] {
+        self.finder.needle()
+    }
 }
 
 /// A text of a list, with what says of most texts that it is not there.
@@ -157,27 +160,6 @@ pub(super) struct TextClause {
     pub(super) steps: Box<[Step]>,
     /// A match has these bytes too.
     pub(super) bytes: Box<[RequiredBytes]>,
-}
-
-/// Clauses of one place that are asked when a text is there, by what most of them fail for.
-#[derive(Debug)]
-pub(super) struct PlaceUses {
-    pub(super) place: ClausePlace,
-    pub(super) lists: Box<[ListUses]>,
-}
-
-/// Clauses of which one list after the rarest is the same.
-#[derive(Debug)]
-pub(super) struct ListUses {
-    /// The list that is found the least but one.
-    pub(super) other: Option<u32>,
-    pub(super) clauses: Box<[ClauseUse]>,
-}
-
-#[derive(Debug)]
-pub(super) struct ClauseUse {
-    pub(super) clause: u32,
-    pub(super) indicator: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -221,9 +203,6 @@ impl TextRules {
         !self.always.is_empty()
     }
 }
-
-/// The clauses that are asked when a text is there, by their place and by the list that is found the least but one.
-type UsesByPlace = BTreeMap<ClausePlace, BTreeMap<Option<u32>, Vec<ClauseUse>>>;
 
 #[derive(Default)]
 struct TextRulesBuilder {
@@ -314,32 +293,8 @@ impl TextRulesBuilder {
                 *(if below { &mut group.rest_below } else { &mut group.rest }) = patterns;
             }
         }
-        let bytes_of = |text: &u32| &*self.texts[*text as usize];
-        let often: Vec<f64> = self.lists.iter().map(|texts| frequency(texts.iter().map(bytes_of))).collect();
-        let mut uses: Vec<UsesByPlace> = self.texts.iter().map(|_| UsesByPlace::new()).collect();
-        for (number, clause) in (0..).zip(&self.clauses) {
-            let mut lists: Vec<u32> = clause.steps.iter().map(|step| step.list).collect();
-            lists.sort_by(|one, other| often[*one as usize].total_cmp(&often[*other as usize]));
-            lists.dedup();
-            let TextClause { indicator, place, .. } = *clause;
-            for text in lists.first().into_iter().flat_map(|list| &self.lists[*list as usize]) {
-                let of_place = uses[*text as usize].entry(place).or_default();
-                let of_list = of_place.entry(lists.get(1).copied()).or_default();
-                of_list.push(ClauseUse { clause: number, indicator });
-            }
-        }
-        let of_list = |(other, clauses): (_, Vec<_>)| ListUses { other, clauses: clauses.into() };
-        let of_place = |(place, lists): (_, BTreeMap<_, _>)| PlaceUses {
-            place,
-            lists: lists.into_iter().map(of_list).collect(),
-        };
-        let texts = self.texts.iter().zip(&uses).map(|(text, uses)| RequiredText {
-            finder: Finder::new(&**text).into_owned(),
-            is_rarest: !uses.is_empty(),
-        });
-        let texts: Vec<RequiredText> = texts.collect();
+        let texts = self.texts.iter().map(|text| RequiredText { finder: Finder::new(&**text).into_owned() });
         let all = (0..).zip(self.texts.iter().map(|text| &**text));
-        let rarest = all.clone().filter(|(number, _): &(u32, _)| texts[*number as usize].is_rarest);
         let (mut lists, mut listed) = (Vec::new(), Vec::new());
         for list in &self.lists {
             let start = u32_of(listed.len());
@@ -349,16 +304,15 @@ impl TextRulesBuilder {
         }
         TextRules {
             id: next_id(),
-            rarest: TextScanner::new(rarest),
             all: TextScanner::new(all),
-            texts,
+            texts: texts.collect(),
             always: self.always,
             tree: self.tree,
             groups: self.groups,
             clauses: self.clauses,
             lists,
             listed,
-            uses: uses.into_iter().map(|uses| uses.into_iter().map(of_place).collect()).collect(),
+            plans: TextPlans::default(),
             anywhere: self.anywhere,
             expressions: self.expressions,
         }
@@ -383,6 +337,11 @@ impl TextRules {
     pub(super) fn list(&self, list: u32) -> &[ListedText] {
         let Range { start, end } = self.lists[list as usize];
         &self.listed[start as usize..end as usize]
+    }
+
+    /// The texts that are looked for, with their numbers.
+    pub(super) fn numbered_texts(&self) -> impl Iterator<Item = (u32, &[u8])> + Clone {
+        (0..).zip(self.texts.iter().map(RequiredText::needle))
     }
 
     pub(super) fn group(&self, node: u32) -> Option<&TextGroup> {
