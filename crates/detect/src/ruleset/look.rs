@@ -4,7 +4,7 @@
 //! pattern matches such a text: until then nothing of the message is copied.
 
 use serde_json::Value;
-use sortie_expr::re2::{ByteCounts, TextPlace};
+use sortie_expr::re2::{ByteCounts, FoldedText, TextPlace};
 
 use super::memory::{Subject, TextMemory, Viewpoint};
 use super::plan::{ClauseUse, ListUses, PlaceUses, TextPlan};
@@ -35,8 +35,8 @@ pub(super) enum TextKind {
 /// Whoever looks at the texts of a message, with what it uses again for the next one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TextScan {
-    /// The text in lower case.
-    lower: Vec<u8>,
+    /// The text with lower letters and single spaces.
+    folded: FoldedText,
     /// For each text that is looked for, 1 + the last of its places; 0 where it was not found, and `ABSENT` where it was looked for alone and is not there.
     found: Vec<u32>,
     /// Those of which that is not 0.
@@ -158,12 +158,11 @@ impl Look<'_> {
             return;
         }
         self.scan.has_all = text.len() > MOST_ONE_BY_ONE;
-        let TextScan { lower, found, texts, places, has_all, .. } = &mut *self.scan;
-        lower.clear();
-        lower.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
-        self.texts.count(lower);
+        let TextScan { folded, found, texts, places, has_all, .. } = &mut *self.scan;
+        folded.fold(text);
+        self.texts.count(folded);
         let scanner = if *has_all { &self.texts.all } else { &self.plan.rarest };
-        scanner.scan(lower, |number, start| {
+        scanner.scan(folded, |number, start| {
             let last = &mut found[number as usize];
             if *last == 0 {
                 texts.push(number);
@@ -237,7 +236,7 @@ impl Look<'_> {
         let scan = &mut *self.scan;
         if !scan.has_all {
             if !std::mem::replace(&mut scan.is_summed, true) {
-                scan.trigrams.get_or_insert_default().sum(&scan.lower);
+                scan.trigrams.get_or_insert_default().sum(scan.folded.as_bytes());
             }
             if scan.trigrams.as_ref().is_some_and(|trigrams| !trigrams.may_have(listed.trigrams)) {
                 return 0;
@@ -249,7 +248,7 @@ impl Look<'_> {
             return if known == ABSENT { 0 } else { known };
         }
         let (mut last, mut from) = (0, 0);
-        while let Some(at) = scan.lower.get(from..).and_then(|rest| required.finder.find(rest))
+        while let Some(at) = scan.folded.as_bytes().get(from..).and_then(|rest| required.finder.find(rest))
             && scan.places.len() < MOST_PLACES
         {
             scan.places.push(FoundText { start: from + at, before: last });
@@ -275,16 +274,15 @@ impl Look<'_> {
 
     /// Asks the indicator of a clause, if its texts are there.
     fn ask_clause(&mut self, clause: &TextClause, kind: TextKind, text: &str) {
-        let Some(order) = self.order_of(clause) else { return };
+        let Some(order) = self.order_of(clause, text) else { return };
         let regex = self.rules.indicator(clause.indicator).only_regex().filter(|_| order == TextOrder::Known);
         match (regex, clause.steps.first().map(|step| step.place)) {
             // A match of what the clause stands for begins at one of these places.
             (Some(regex), Some(TextPlace::Start(before)))
-                if self.scan.reached.len() * (before + 1) <= MOST_STARTS =>
+                if self.starts(before).nth(MOST_STARTS).is_none() =>
             {
-                let mut starts =
-                    self.scan.reached.iter().flat_map(|(start, _)| start.saturating_sub(before)..=*start);
-                if starts.any(|start| text.is_char_boundary(start) && regex.is_match_at(text, start)) {
+                let begins = |start| text.is_char_boundary(start) && regex.is_match_at(text, start);
+                if self.starts(before).any(begins) {
                     self.scan.asked[clause.indicator as usize] = self.scan.stamp;
                     self.candidates.push(clause.indicator);
                 }
@@ -293,12 +291,20 @@ impl Look<'_> {
         }
     }
 
+    /// Where matches may begin: in the text, at most so many folded bytes before a place of the first list of a clause.
+    fn starts(&self, before: usize) -> impl Iterator<Item = usize> {
+        let TextScan { reached, folded, .. } = &*self.scan;
+        reached.iter().flat_map(move |(start, _)| {
+            folded.origin(start.saturating_sub(before)).start..folded.origin(*start).end
+        })
+    }
+
     /// How often the text that is looked at has each byte. To be given back.
-    fn take_bytes(&mut self) -> Box<ByteCounts> {
-        let TextScan { bytes, is_counted, lower, .. } = &mut *self.scan;
+    fn take_bytes(&mut self, text: &str) -> Box<ByteCounts> {
+        let TextScan { bytes, is_counted, .. } = &mut *self.scan;
         let mut bytes = bytes.take().unwrap_or_default();
         if !std::mem::replace(is_counted, true) {
-            bytes.count(lower);
+            bytes.count(text.as_bytes());
         }
         bytes
     }
@@ -346,7 +352,7 @@ impl Look<'_> {
 
     fn look_for(&mut self, rest: &RestPatterns, kind: TextKind, text: &str) {
         if !rest.is_empty() {
-            let bytes = self.take_bytes();
+            let bytes = self.take_bytes(text);
             rest.each_candidate(text, &bytes, |indicator| self.ask_rest(indicator, kind, text));
             self.scan.bytes = Some(bytes);
         }
@@ -378,12 +384,12 @@ impl Look<'_> {
 
     /// Whether texts of all lists of a clause stand one after the other; `None` where they do not. The places of the first list from which the others
     /// are reached are in `reached` then.
-    fn order_of(&mut self, clause: &TextClause) -> Option<TextOrder> {
+    fn order_of(&mut self, clause: &TextClause, text: &str) -> Option<TextOrder> {
         if !clause.steps.iter().all(|step| self.has_one_of(step.list)) {
             return None;
         }
         if !clause.bytes.is_empty() {
-            let bytes = self.take_bytes();
+            let bytes = self.take_bytes(text);
             let has_all = clause.bytes.iter().all(|needed| bytes.has(*needed));
             self.scan.bytes = Some(bytes);
             if !has_all {
@@ -404,7 +410,9 @@ impl Look<'_> {
         for step in clause.steps.iter().rev() {
             next.clear();
             for ListedText { text, .. } in self.texts.list(step.list) {
-                let length = self.texts.texts[*text as usize].finder.needle().len();
+                let needle = self.texts.texts[*text as usize].needle();
+                // A space may be the beginning of the next one too.
+                let length = needle.len() - usize::from(needle.ends_with(b" "));
                 let mut at = found[*text as usize];
                 while at > 0 && at != ABSENT {
                     let FoundText { start, before } = places[at as usize - 1];
@@ -432,7 +440,8 @@ impl Look<'_> {
 /// Whether one of these places is behind an end, and not too far away.
 fn leads_to(reached: &[(usize, usize)], end: usize, most: Option<usize>) -> bool {
     let behind = reached.partition_point(|(start, _)| *start < end);
-    reached.get(behind).is_some_and(|(start, _)| most.is_none_or(|most| start - end <= most))
+    // One more for a space that was not counted.
+    reached.get(behind).is_some_and(|(start, _)| most.is_none_or(|most| start - end <= most + 1))
 }
 
 /// What is known of where the texts of a clause stand.

@@ -8,6 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock};
 
+use sortie_expr::re2::FoldedText;
+
 use super::scanner::{TextScanner, occurrences};
 use super::texts::{ClausePlace, TextRules};
 use super::u32_of;
@@ -115,8 +117,8 @@ impl TextRules {
         self.plans.chosen.get().unwrap_or_else(|| self.plans.first.get_or_init(|| TextPlan::new(self, &[])))
     }
 
-    /// Counts what a text in lower case has, and chooses a plan after enough texts.
-    pub(super) fn count(&self, lower: &mut Vec<u8>) {
+    /// Counts what a text has, and chooses a plan after enough texts.
+    pub(super) fn count(&self, text: &FoldedText) {
         if self.clauses.len() < FEWEST_CLAUSES || self.plans.chosen.get().is_some() {
             return;
         }
@@ -125,8 +127,8 @@ impl TextRules {
         let TextSample { bytes, texts, counts, last } = &mut *sample;
         counts.resize(self.texts.len(), 0);
         last.resize(self.texts.len(), 0);
-        (*bytes, *texts) = (*bytes + lower.len(), *texts + 1);
-        self.all.scan(lower, |number, _| {
+        (*bytes, *texts) = (*bytes + text.as_bytes().len(), *texts + 1);
+        self.all.scan(text, |number, _| {
             if std::mem::replace(&mut last[number as usize], *texts) != *texts {
                 counts[number as usize] += 1;
             }

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use sortie_expr::re2::FoldedText;
 
 use super::u32_of;
 
@@ -38,7 +39,7 @@ fn is_rare(byte: u8) -> bool {
 }
 
 impl TextScanner {
-    /// Texts in lower case, with the number by which each is told.
+    /// Folded texts, with the number by which each is told.
     pub(super) fn new<'t>(texts: impl Iterator<Item = (u32, &'t [u8])> + Clone) -> Self {
         let mut counts: HashMap<&[u8], u32> = HashMap::new();
         for window in texts.clone().flat_map(|(_, text)| text.windows(4)) {
@@ -83,13 +84,11 @@ impl TextScanner {
         }
     }
 
-    /// Calls `found` with every place of every text: its number, and where it begins. `lower` is in lower case, and gets some bytes more while it is
-    /// looked at. Places of one text are in order.
-    pub(super) fn scan(&self, lower: &mut Vec<u8>, mut found: impl FnMut(u32, usize)) {
-        let length = lower.len();
+    /// Calls `found` with every place of every text: its number, and where it begins. Places of one text are in order.
+    pub(super) fn scan(&self, text: &FoldedText, mut found: impl FnMut(u32, usize)) {
+        let bytes = text.as_bytes();
         // The last bytes begin a window too.
-        lower.extend([0; 3]);
-        for (at, window) in lower.array_windows::<4>().enumerate() {
+        for (at, window) in text.padded().array_windows::<4>().enumerate() {
             let window = u32::from_le_bytes(*window);
             let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
             let (of_four, of_three, of_two) =
@@ -99,7 +98,7 @@ impl TextScanner {
             }
             if of_four {
                 for place in self.fours.places(window) {
-                    if let Some(start) = self.compare(place, &lower[..length], at) {
+                    if let Some(start) = self.compare(place, bytes, at) {
                         found(place.text, start);
                     }
                 }
@@ -112,11 +111,10 @@ impl TextScanner {
                 self.twos.places(two).iter().for_each(|place| found(place.text, at));
             }
         }
-        lower.truncate(length);
         if let Some(rare) = &self.rare
-            && (!rare.need_rare_byte || lower.iter().copied().any(is_rare))
+            && (!rare.need_rare_byte || bytes.iter().copied().any(is_rare))
         {
-            for place in rare.automaton.find_overlapping_iter(&*lower) {
+            for place in rare.automaton.find_overlapping_iter(bytes) {
                 found(rare.numbers[place.pattern().as_usize()], place.start());
             }
         }
@@ -124,9 +122,9 @@ impl TextScanner {
 
     /// Where a text begins whose window is at a place.
     #[inline]
-    fn compare(&self, place: &TextPlace, lower: &[u8], at: usize) -> Option<usize> {
+    fn compare(&self, place: &TextPlace, bytes: &[u8], at: usize) -> Option<usize> {
         let start = at.checked_sub(place.offset as usize)?;
-        let there = lower.get(start..start + place.length as usize)?;
+        let there = bytes.get(start..start + place.length as usize)?;
         // The last bytes say most of what the window does not.
         if there.last_chunk() != Some(&place.tail) {
             return None;
@@ -263,7 +261,9 @@ mod tests {
             let texts: Vec<String> = texts.into_iter().collect();
             let scanner = TextScanner::new((0..).zip(texts.iter().map(String::as_bytes)));
             let mut found = Vec::new();
-            scanner.scan(&mut text.clone().into_bytes(), |text, at| found.push((text as usize, at)));
+            let mut folded = FoldedText::default();
+            folded.fold(&text);
+            scanner.scan(&folded, |text, at| found.push((text as usize, at)));
             found.sort_unstable();
             let mut expected = Vec::new();
             for (number, wanted) in texts.iter().enumerate() {

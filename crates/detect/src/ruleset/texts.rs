@@ -6,7 +6,7 @@ use std::ops::Range;
 use indexmap::{IndexMap, IndexSet};
 use memchr::memmem::Finder;
 use sortie_expr::re2::{
-    ByteCounts, Regex, RegexSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace,
+    ByteCounts, FoldedText, Regex, RegexSet, RequiredBytes, RequiredClause, RequiredTexts, TextPlace,
 };
 use sortie_oatf::CompiledIndicator;
 use sortie_oatf::compile::{RequiredPlace, TextPattern};
@@ -274,8 +274,9 @@ impl TextRulesBuilder {
 
     fn add_clause(&mut self, indicator: u32, place: ClausePlace, clause: RequiredClause) {
         let steps = clause.lists.into_iter().map(|RequiredTexts { texts, place }| {
+            let folded = texts.into_iter().map(|text| folded(&text));
             let mut texts: Vec<u32> =
-                texts.into_iter().map(|text| u32_of(self.texts.insert_full(text.into()).0)).collect();
+                folded.map(|text| u32_of(self.texts.insert_full(text.into()).0)).collect();
             texts.sort_unstable();
             texts.dedup();
             Step { list: u32_of(self.lists.insert_full(texts.into()).0), place }
@@ -326,10 +327,23 @@ fn expression_clauses(indicator: &CompiledIndicator) -> Option<Vec<RequiredClaus
         Some(clauses.concat()).filter(|clauses| clauses.iter().all(|clause| !clause.lists.is_empty()))
     });
     of_patterns.or_else(|| {
-        let texts = indicator.expression_texts().filter(|texts| texts.iter().all(|text| text.len() > 2))?;
+        let is_worth = |text: &Vec<u8>| str::from_utf8(text).is_ok() && folded(text).len() > 2;
+        let texts = indicator.expression_texts().filter(|texts| texts.iter().all(is_worth))?;
         let lists = vec![RequiredTexts { texts, place: TextPlace::Anywhere }];
         Some(vec![RequiredClause { lists, bytes: Vec::new() }])
     })
+}
+
+/// A text as it is looked for. Half characters, which expressions may ask for, are no white space.
+fn folded(text: &[u8]) -> Vec<u8> {
+    let mut folded = FoldedText::default();
+    match str::from_utf8(text) {
+        Ok(text) => {
+            folded.fold(text);
+            folded.as_bytes().to_vec()
+        }
+        Err(_) => text.to_vec(),
+    }
 }
 
 impl TextRules {

@@ -5,6 +5,11 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 /// How many sets of bytes stand for an alternative.
 const MOST_SETS: usize = 4;
 
+/// How many characters have one byte.
+const ASCII: usize = 128;
+/// How many bytes end a character of several.
+const LAST_BYTES: usize = 64;
+
 /// So many full stops, commas or lines are more than most texts have.
 const MANY: u32 = 8;
 
@@ -17,9 +22,9 @@ pub struct RequiredBytes {
     pub count: u32,
 }
 
-/// Some bytes, with ASCII letters in lower case. All bytes of characters beyond ASCII count as one.
+/// Some bytes, with ASCII letters in lower case. Of a character beyond ASCII, the last byte counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ByteSet(u128);
+pub struct ByteSet([u64; 4]);
 
 impl ByteSet {
     fn of(text: &[u8]) -> Self {
@@ -31,20 +36,21 @@ impl ByteSet {
     }
 
     fn add(&mut self, byte: u8) {
-        self.0 |= 1 << Self::bit(byte);
+        let byte = byte.to_ascii_lowercase();
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
-    /// The bit of a byte. DELETE has that of NUL: the last one is for what is not ASCII.
-    fn bit(byte: u8) -> u8 {
-        match byte {
-            0x7f => 0,
-            0x80.. => 127,
-            _ => byte.to_ascii_lowercase(),
-        }
+    fn len(self) -> u32 {
+        self.0.iter().map(|bits| bits.count_ones()).sum()
     }
 
     fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+        self.0.iter().zip(other.0).any(|(one, other)| one & other != 0)
+    }
+
+    fn with(mut self, other: Self) -> Self {
+        self.0.iter_mut().zip(other.0).for_each(|(one, other)| *one |= other);
+        self
     }
 }
 
@@ -81,18 +87,22 @@ impl ByteCounts {
         let counts = &mut self.0;
         counts.fill(0);
         for byte in text {
-            counts[usize::from(byte.to_ascii_lowercase())] += 1;
+            counts[usize::from(*byte)] += 1;
         }
-        counts[0] += counts[0x7f];
-        counts[127] = counts[0x80..].iter().sum();
+        for upper in b'A'..=b'Z' {
+            let count = std::mem::take(&mut counts[usize::from(upper)]);
+            counts[usize::from(upper.to_ascii_lowercase())] += count;
+        }
     }
 
     /// Whether there are as many as a match needs.
     pub fn has(&self, RequiredBytes { set, count }: RequiredBytes) -> bool {
-        let (mut bits, mut found) = (set.0, 0);
-        while bits != 0 && found < count {
-            found += self.0[bits.trailing_zeros() as usize];
-            bits &= bits - 1;
+        let mut found = 0;
+        for (word, mut bits) in set.0.into_iter().enumerate() {
+            while bits != 0 && found < count {
+                found += self.0[64 * word + bits.trailing_zeros() as usize];
+                bits &= bits - 1;
+            }
         }
         found >= count
     }
@@ -105,7 +115,7 @@ pub(super) fn required_bytes(parts: &[&Hir]) -> Vec<RequiredBytes> {
         add_bytes(part, 1, &mut all);
     }
     all.retain(is_telling);
-    all.sort_by_key(|RequiredBytes { set, count }| (set.0.count_ones(), std::cmp::Reverse(*count), *set));
+    all.sort_by_key(|RequiredBytes { set, count }| (set.len(), std::cmp::Reverse(*count), *set));
     all.truncate(MOST_SETS);
     all
 }
@@ -129,7 +139,7 @@ fn add_bytes(hir: &Hir, times: u32, all: &mut Vec<RequiredBytes>) {
             let each = parts.iter().map(|part| required_bytes(&[part]).first().copied());
             let either = each.reduce(|one, other| {
                 let (one, other) = (one?, other?);
-                let set = ByteSet(one.set.0 | other.set.0);
+                let set = one.set.with(other.set);
                 Some(RequiredBytes { set, count: one.count.min(other.count) })
             });
             if let Some(RequiredBytes { set, count }) = either.flatten() {
@@ -143,23 +153,29 @@ fn add_bytes(hir: &Hir, times: u32, all: &mut Vec<RequiredBytes>) {
 /// Whether many texts have fewer of these bytes.
 fn is_telling(RequiredBytes { set, count }: &RequiredBytes) -> bool {
     let is_rare = !set.meets(ByteSet::of(b"\n.,")) || *count >= MANY;
-    set.0 != 0 && is_rare && !set.meets(ByteSet::of(b"abcdefghijklmnopqrstuvwxyz "))
+    set.len() > 0 && is_rare && !set.meets(ByteSet::of(b"abcdefghijklmnopqrstuvwxyz "))
 }
 
 fn bytes_of(class: &Class) -> ByteSet {
     let mut set = ByteSet::default();
-    let mut add = |first: u32, last: u32| {
-        (first..=last.min(128)).for_each(|byte| set.add(u8::try_from(byte).unwrap_or(u8::MAX)));
-    };
     match class {
         Class::Unicode(class) => {
-            class.iter().for_each(|range| add(u32::from(range.start()).min(128), u32::from(range.end())));
+            for range in class.iter() {
+                // After so many characters every last byte was there.
+                for letter in (range.start()..=range.end()).take(ASCII + LAST_BYTES) {
+                    set.add(last_byte(letter));
+                }
+            }
         }
         Class::Bytes(class) => {
-            class.iter().for_each(|range| add(u32::from(range.start()).min(128), u32::from(range.end())));
+            class.iter().for_each(|range| (range.start()..=range.end()).for_each(|byte| set.add(byte)));
         }
     }
     set
+}
+
+fn last_byte(letter: char) -> u8 {
+    *letter.encode_utf8(&mut [0; 4]).as_bytes().last().unwrap_or(&0)
 }
 
 #[cfg(test)]
@@ -178,8 +194,10 @@ mod tests {
         assert_eq!(sets(r"(?:-\s*){3,}x?-"), expected(&[("-", 4)]));
         assert_eq!(sets(r"word\.(?:[0-9]\.){7}"), expected(&[(".", 8), ("0123456789", 7)]));
         assert_eq!(sets("word(?:=|x)"), expected(&[]));
-        let foreign = RequiredBytes { set: ByteSet::of("Ä".as_bytes()), count: 2 };
-        assert!(ByteCounts::of("ж".as_bytes()).has(foreign));
+        // Zero-width characters need nothing that dashes and quotation marks have.
+        let foreign = sets("[\u{200b}\u{200d}\u{2060}]{3}")[0];
+        assert!(ByteCounts::of("\u{200b}\u{200d}\u{200b}".as_bytes()).has(foreign));
+        assert!(!ByteCounts::of("“one” – ‘two’ …".as_bytes()).has(foreign));
         let control = sets(r"[\x00\x7f]{3}")[0];
         assert!(ByteCounts::of(b"\x00\x7f\x7f").has(control));
         assert!(!ByteCounts::of("жжж".as_bytes()).has(control));

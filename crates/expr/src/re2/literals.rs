@@ -1,8 +1,11 @@
 //! Texts without which a pattern cannot match.
 
+use std::collections::HashSet;
+
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
 use super::bytes::{RequiredBytes, required_bytes};
+use super::folded::{fold, is_space};
 
 /// How many texts stand for one pattern. A pattern that has more alternatives is looked for by another part, or always.
 const MOST_TEXTS: usize = 64;
@@ -11,24 +14,33 @@ const MOST_TEXTS: usize = 64;
 const LONGEST: usize = 32;
 
 /// How many characters a class may have to be spelled out.
-const MOST_CHARACTERS: u32 = 8;
+const MOST_CHARACTERS: usize = 8;
 
 /// The same for a class without what is common in texts.
-const MOST_RARE: u32 = 64;
+const MOST_RARE: usize = 64;
 
 /// The same beside texts that are too short to be looked for alone, with letters in lower case.
 const MOST_EXACT: usize = 26;
 /// So many characters may such letters be.
-const MOST_LETTERS: u32 = 2 * 26 + 2;
+const MOST_LETTERS: usize = 2 * 26 + 2;
 
 /// How many characters may stand before or behind a text that is too short to be looked for alone.
-const MOST_NEXT: u32 = 40;
+const MOST_NEXT: usize = 40;
 
 /// How many texts may be put together that way.
 const MOST_LONGER: usize = 256;
 
 /// Alternatives, in lower case.
 type Texts = Vec<Vec<u8>>;
+
+/// How white space in a text is written that is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spacing {
+    /// As it is.
+    Exact,
+    /// As a [`FoldedText`](super::FoldedText) has it: a run of white space is one space.
+    Folded,
+}
 
 /// How many lists of texts stand for one alternative of a pattern, and how many alternatives for a pattern.
 const MOST_LISTS: usize = 4;
@@ -41,7 +53,7 @@ const LONG: usize = 6;
 /// How many bytes may lie before the first text of a match whose beginning is to be looked for.
 const MOST_BEFORE: usize = 8;
 
-/// What every match of one alternative of a pattern holds.
+/// What every match of one alternative of a pattern holds, in a text that is [folded](super::FoldedText).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequiredClause {
     /// A text of each list.
@@ -53,7 +65,7 @@ pub struct RequiredClause {
 /// Texts of which every match of an alternative holds one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequiredTexts {
-    /// In lower case.
+    /// Folded.
     pub texts: Texts,
     /// Where they stand.
     pub place: TextPlace,
@@ -66,7 +78,8 @@ pub enum TextPlace {
     Anywhere,
     /// Where the match begins, or at most so many bytes behind that.
     Start(usize),
-    /// After it, in the same text, with at most so many bytes between the two; `None` for any number.
+    /// After it, in the same text, with at most so many bytes between the two; `None` for any number. A space may be the end of one and the
+    /// beginning of the other.
     After(Option<usize>),
 }
 
@@ -102,10 +115,10 @@ impl Link {
 /// KELVIN SIGN and LATIN SMALL LETTER LONG S are letters of ASCII when case does not count. They are left out, since they would double
 /// the texts of every word with a `k` or an `s`: see [`super::Regex::required_texts`].
 pub(super) fn required_texts(hir: &Hir) -> Option<Texts> {
-    known(hir).into_best().map(|best| best.texts)
+    known(hir, Spacing::Exact).into_best().map(|best| best.texts)
 }
 
-/// The same in more detail: a match holds what one of these clauses says; `None` where there is one that says nothing.
+/// The same in more detail, for a text that is folded: a match holds what one of these clauses says; `None` where there is one that says nothing.
 pub(super) fn required_clauses(hir: &Hir) -> Option<Vec<RequiredClause>> {
     let mut clauses = Vec::new();
     for parts in alternatives(hir, MOST_CLAUSES) {
@@ -132,7 +145,9 @@ fn alternatives(hir: &Hir, most: usize) -> Vec<Vec<&Hir>> {
             let mut rows = vec![Vec::new()];
             for part in parts {
                 // A list of words is as good as one word.
-                let splits = rows.len() * 2 <= most && is_alternation(part) && known(part).exact.is_none();
+                let splits = rows.len() * 2 <= most
+                    && is_alternation(part)
+                    && known(part, Spacing::Folded).exact.is_none();
                 let choices = if splits { alternatives(part, most / rows.len()) } else { Vec::new() };
                 if choices.is_empty() || rows.len() * choices.len() > most {
                     for row in &mut rows {
@@ -159,7 +174,8 @@ fn is_alternation(hir: &Hir) -> bool {
 }
 
 fn required_lists(parts: &[&Hir]) -> Vec<RequiredTexts> {
-    let mut chain = joined(parts.iter().map(|part| known(part))).into_chain();
+    let known = parts.iter().map(|part| known(part, Spacing::Folded));
+    let mut chain = joined(known, Spacing::Folded).into_chain();
     // The first says where matches begin.
     let begins = |chain: &[Link]| {
         chain.first().and_then(|first| first.gap).is_some_and(|before| before <= MOST_BEFORE)
@@ -206,8 +222,8 @@ fn longest(texts: &Texts) -> usize {
 
 impl Known {
     /// Nothing but how long it is.
-    fn nothing(hir: &Hir) -> Self {
-        let tail = hir.properties().maximum_len();
+    fn nothing(hir: &Hir, spacing: Spacing) -> Self {
+        let tail = spacing.longest_match(hir);
         Self { exact: None, chain: Vec::new(), tail, first: None, last: None }
     }
 
@@ -233,7 +249,7 @@ impl Known {
     /// Lists of texts that are worth looking for: a match holds one of each, in this order.
     fn into_chain(self) -> Vec<Link> {
         match self.exact.filter(is_worth) {
-            Some(texts) => vec![Link { gap: Some(0), texts }],
+            Some(texts) => vec![Link { gap: Some(0), texts: without_longer(texts).0 }],
             None => self.chain,
         }
     }
@@ -249,30 +265,97 @@ impl Known {
     }
 }
 
+impl Spacing {
+    /// How many bytes a match has at most, in a text that is searched.
+    // The parser bounds how deep expressions nest.
+    fn longest_match(self, hir: &Hir) -> Option<usize> {
+        if self == Self::Exact {
+            return hir.properties().maximum_len();
+        }
+        match hir.kind() {
+            _ if matches_space_only(hir) => Some(usize::from(hir.properties().maximum_len() != Some(0))),
+            HirKind::Capture(capture) => self.longest_match(&capture.sub),
+            HirKind::Repetition(Repetition { max: Some(max), sub, .. }) => {
+                self.longest_match(sub)?.checked_mul(usize::try_from(*max).ok()?)
+            }
+            HirKind::Repetition(_) => None,
+            HirKind::Concat(parts) => {
+                parts.iter().try_fold(0, |length, part| sum(Some(length), self.longest_match(part)))
+            }
+            HirKind::Alternation(parts) => {
+                parts.iter().try_fold(0, |length, part| Some(self.longest_match(part)?.max(length)))
+            }
+            _ => hir.properties().maximum_len(),
+        }
+    }
+
+    /// One text after the other. Spaces of both are one run.
+    fn put_together(self, start: &[u8], end: &[u8]) -> Vec<u8> {
+        let is_run = self == Self::Folded && start.ends_with(b" ") && end.starts_with(b" ");
+        [start, &end[usize::from(is_run)..]].concat()
+    }
+}
+
+/// Whether an expression matches white space and nothing else.
 // The parser bounds how deep expressions nest.
-fn known(hir: &Hir) -> Known {
+fn matches_space_only(hir: &Hir) -> bool {
+    match hir.kind() {
+        HirKind::Class(Class::Unicode(class)) => {
+            class.iter().flat_map(|range| range.start()..=range.end()).all(is_space)
+        }
+        HirKind::Repetition(repetition) => matches_space_only(&repetition.sub),
+        HirKind::Capture(capture) => matches_space_only(&capture.sub),
+        HirKind::Literal(literal) => {
+            str::from_utf8(&literal.0).is_ok_and(|literal| literal.chars().all(is_space))
+        }
+        _ => false,
+    }
+}
+
+// The parser bounds how deep expressions nest.
+fn known(hir: &Hir, spacing: Spacing) -> Known {
+    if spacing == Spacing::Folded && matches_space_only(hir) {
+        let properties = hir.properties();
+        let (none, some) = (properties.minimum_len() == Some(0), properties.maximum_len() != Some(0));
+        let none = none.then(Vec::new);
+        return Known::exactly(none.into_iter().chain(some.then(|| vec![b' '])).collect());
+    }
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Known::exactly(vec![Vec::new()]),
-        HirKind::Literal(literal) => known_literal(&literal.0),
-        HirKind::Class(class) => known_class(hir, class),
-        HirKind::Capture(capture) => known(&capture.sub),
-        HirKind::Repetition(repetition) if repetition.min == 0 => Known::nothing(hir),
-        HirKind::Repetition(repetition) => known_repetition(hir, repetition),
-        HirKind::Concat(parts) => joined(parts.iter().map(known)),
-        HirKind::Alternation(parts) => either(hir, parts.iter().map(known)),
+        HirKind::Literal(literal) => known_literal(&literal.0, spacing),
+        HirKind::Class(class) => known_class(hir, class, spacing),
+        HirKind::Capture(capture) => known(&capture.sub, spacing),
+        HirKind::Repetition(repetition) if repetition.min == 0 => known_option(hir, repetition, spacing),
+        HirKind::Repetition(repetition) => known_repetition(hir, repetition, spacing),
+        HirKind::Concat(parts) => joined(parts.iter().map(|part| known(part, spacing)), spacing),
+        HirKind::Alternation(parts) => either(hir, parts.iter().map(|part| known(part, spacing)), spacing),
+    }
+}
+
+/// What may be there, and may not.
+fn known_option(hir: &Hir, option: &Repetition, spacing: Spacing) -> Known {
+    let once = if option.max == Some(1) { known(&option.sub, spacing).exact } else { None };
+    match once {
+        Some(mut texts) if texts.len() < MOST_CHARACTERS => {
+            if !texts.contains(&Vec::new()) {
+                texts.push(Vec::new());
+            }
+            Known::exactly(texts)
+        }
+        _ => Known::nothing(hir, spacing),
     }
 }
 
 /// What is held by the first time, or by some times one after the other.
-fn known_repetition(hir: &Hir, repetition: &Repetition) -> Known {
-    let once = known(&repetition.sub);
+fn known_repetition(hir: &Hir, repetition: &Repetition, spacing: Spacing) -> Known {
+    let once = known(&repetition.sub, spacing);
     let (first, last) = (once.beginning().cloned(), once.end().cloned());
     let Some(exact) = once.exact.as_ref().filter(|_| !once.is_empty()) else {
-        return Known { chain: once.into_chain(), first, last, ..Known::nothing(hir) };
+        return Known { chain: once.into_chain(), first, last, ..Known::nothing(hir, spacing) };
     };
     let (mut texts, mut times) = (exact.clone(), 1);
     while times < repetition.min
-        && let Some(longer) = product(&texts, exact)
+        && let Some(longer) = product(&texts, exact, spacing)
     {
         (texts, times) = (longer, times + 1);
     }
@@ -280,12 +363,21 @@ fn known_repetition(hir: &Hir, repetition: &Repetition) -> Known {
         return Known::exactly(texts);
     }
     let (first, last) = if times > 1 { (Some(texts.clone()), Some(texts.clone())) } else { (first, last) };
+    let has_empty = |texts: &Texts| texts.iter().any(Vec::is_empty);
+    let (first, last) = (first.filter(|texts| !has_empty(texts)), last.filter(|texts| !has_empty(texts)));
     let chain = if is_worth(&texts) { vec![Link { gap: Some(0), texts }] } else { Vec::new() };
-    Known { chain, first, last, ..Known::nothing(hir) }
+    Known { chain, first, last, ..Known::nothing(hir, spacing) }
 }
 
-fn known_literal(literal: &[u8]) -> Known {
-    let mut text = literal.to_ascii_lowercase();
+fn known_literal(literal: &[u8], spacing: Spacing) -> Known {
+    let mut text = match (spacing, str::from_utf8(literal)) {
+        (Spacing::Folded, Ok(literal)) => fold(literal),
+        // Nobody knows what half a character is folded to. The parser makes no such literal.
+        (Spacing::Folded, Err(_)) => {
+            return Known { exact: None, chain: Vec::new(), tail: None, first: None, last: None };
+        }
+        (Spacing::Exact, _) => literal.to_ascii_lowercase(),
+    };
     if text.len() <= LONGEST {
         return Known::exactly(vec![text]);
     }
@@ -295,29 +387,47 @@ fn known_literal(literal: &[u8]) -> Known {
     Known { exact: None, chain, tail, first: None, last: None }
 }
 
-fn known_class(hir: &Hir, class: &Class) -> Known {
-    let Class::Unicode(class) = class else { return Known::nothing(hir) };
-    let count: u32 = class.iter().map(|range| u32::from(range.end()) - u32::from(range.start()) + 1).sum();
+fn known_class(hir: &Hir, class: &Class, spacing: Spacing) -> Known {
+    let Class::Unicode(class) = class else { return Known::nothing(hir, spacing) };
+    let mut letters = class.clone();
+    if spacing == Spacing::Folded {
+        letters.difference(&spaces());
+    }
+    let has_space = letters != *class;
+    let with_space = |mut texts: Texts| {
+        if has_space {
+            texts.push(b" ".to_vec());
+        }
+        texts
+    };
+    let count: usize = letters.iter().map(ClassUnicodeRange::len).sum();
     // Characters beyond ASCII are rare, and so are those that control a terminal.
-    let is_rare = class.iter().all(|range| {
+    let is_rare = letters.iter().all(|range| {
         !range.start().is_ascii()
             || (range.end() < ' ' && !('\t'..='\r').any(|c| range.start() <= c && c <= range.end()))
     });
     if count <= if is_rare { MOST_RARE } else { MOST_CHARACTERS } {
-        return Known::exactly(characters(class));
+        return Known::exactly(with_space(characters(&letters)));
     }
     // With letters in lower case, and without the two that stand for others.
-    let all = if count <= MOST_LETTERS { characters(class) } else { Vec::new() };
+    let all = if count <= MOST_LETTERS { characters(&letters) } else { Vec::new() };
     if (1..=MOST_EXACT).contains(&all.len()) && all.iter().all(|text| text.is_ascii()) {
-        return Known::exactly(all);
+        return Known::exactly(with_space(all));
     }
-    if class.iter().all(|range| !range.start().is_ascii()) {
-        let chain = vec![Link { gap: Some(0), texts: first_bytes(class.iter()) }];
-        return Known { chain, tail: Some(3), ..Known::nothing(hir) };
+    if !has_space && letters.iter().all(|range| !range.start().is_ascii()) {
+        let chain = vec![Link { gap: Some(0), texts: first_bytes(letters.iter()) }];
+        return Known { chain, tail: Some(3), ..Known::nothing(hir, spacing) };
     }
     let is_small = count <= MOST_NEXT;
-    let (first, last) = (is_small.then(|| beginnings(class)), is_small.then(|| endings(class)));
-    Known { first, last, ..Known::nothing(hir) }
+    let first = is_small.then(|| with_space(beginnings(&letters)));
+    let last = is_small.then(|| with_space(endings(&letters)));
+    Known { first, last, ..Known::nothing(hir, spacing) }
+}
+
+/// White space, which [`fold`] writes as one space.
+fn spaces() -> ClassUnicode {
+    let letters = (0..=0xffff).filter_map(char::from_u32).filter(|letter| is_space(*letter));
+    ClassUnicode::new(letters.map(|letter| ClassUnicodeRange::new(letter, letter)))
 }
 
 /// What the characters of a class end with: characters of ASCII, and the last bytes of others.
@@ -380,7 +490,7 @@ fn characters(class: &ClassUnicode) -> Texts {
 }
 
 /// One after the other.
-fn joined(parts: impl Iterator<Item = Known>) -> Known {
+fn joined(parts: impl Iterator<Item = Known>, spacing: Spacing) -> Known {
     let parts: Vec<Known> = parts.filter(|part| !part.is_empty()).collect();
     let (first, last) = (parts.first().and_then(Known::beginning), parts.last().and_then(Known::end));
     let (first, last) = (first.cloned(), last.cloned());
@@ -388,9 +498,9 @@ fn joined(parts: impl Iterator<Item = Known>) -> Known {
     let mut run: Texts = vec![Vec::new()];
     // What the part before the run ends with, where nothing of it is looked for.
     let mut before: Option<Texts> = None;
-    let mut joined = Joined { chain: Vec::new(), gap: Some(0) };
+    let mut joined = Joined { spacing, chain: Vec::new(), gap: Some(0) };
     for part in parts {
-        if let Some(longer) = part.exact.as_ref().and_then(|next| longer_run(&run, next)) {
+        if let Some(longer) = part.exact.as_ref().and_then(|next| longer_run(&run, next, spacing)) {
             run = longer;
             continue;
         }
@@ -424,14 +534,15 @@ enum Taken {
 }
 
 /// What is known exactly, followed by what is. A word is looked for without the many letters that may stand beside it.
-fn longer_run(run: &Texts, next: &Texts) -> Option<Texts> {
-    let many = MOST_CHARACTERS as usize;
+fn longer_run(run: &Texts, next: &Texts, spacing: Spacing) -> Option<Texts> {
+    let many = MOST_CHARACTERS;
     let is_diluted = (run.len() > many && is_worth(next)) || (next.len() > many && is_worth(run));
-    if is_diluted { None } else { product(run, next) }
+    if is_diluted { None } else { product(run, next, spacing) }
 }
 
 /// A chain, and how much follows it.
 struct Joined {
+    spacing: Spacing,
     chain: Vec<Link>,
     gap: Option<usize>,
 }
@@ -443,8 +554,9 @@ impl Joined {
             self.add(run);
             return Taken::Nothing;
         }
-        let with_next = |texts: &Texts| next.and_then(|next| longer_texts(texts, next));
-        let with_before = before.and_then(|before| product_of(&before, &run, MOST_LONGER));
+        let spacing = self.spacing;
+        let with_next = |texts: &Texts| next.and_then(|next| longer_texts(texts, next, spacing));
+        let with_before = before.and_then(|before| product_of(&before, &run, MOST_LONGER, spacing));
         if let Some(longer) = with_next(&run) {
             self.add(longer);
             return Taken::Next;
@@ -468,35 +580,57 @@ impl Joined {
 
     fn add(&mut self, texts: Texts) {
         if is_worth(&texts) {
-            self.chain.push(Link { gap: self.gap.replace(0), texts });
+            let (texts, rest) = without_longer(texts);
+            self.chain.push(Link { gap: self.gap.replace(rest), texts });
         } else {
             self.gap = sum(self.gap, Some(longest(&texts)));
         }
     }
 }
 
+/// The same without texts that begin with another one: where they are, that is too. And how much longer they are at most.
+fn without_longer(mut texts: Texts) -> (Texts, usize) {
+    let mut sorted = texts.clone();
+    sorted.sort_unstable();
+    // What a text is the beginning of follows it.
+    let (mut kept, mut rest): (Texts, _) = (Vec::new(), 0);
+    for text in sorted {
+        match kept.last().filter(|kept| text.starts_with(kept)) {
+            Some(beginning) => rest = rest.max(text.len() - beginning.len()),
+            None => kept.push(text),
+        }
+    }
+    if kept.len() < texts.len() {
+        texts.retain(|text| kept.binary_search(text).is_ok());
+        texts.dedup();
+    }
+    (texts, rest)
+}
+
 /// Every text followed by every other, where that is not too much.
-fn product(run: &Texts, next: &Texts) -> Option<Texts> {
-    product_of(run, next, MOST_TEXTS)
+fn product(run: &Texts, next: &Texts, spacing: Spacing) -> Option<Texts> {
+    product_of(run, next, MOST_TEXTS, spacing)
 }
 
 /// The same with at most so many texts.
-fn product_of(run: &Texts, next: &Texts, most: usize) -> Option<Texts> {
+fn product_of(run: &Texts, next: &Texts, most: usize, spacing: Spacing) -> Option<Texts> {
     if run.len() * next.len() > most || longest(run) + longest(next) > LONGEST {
         return None;
     }
-    let all = run.iter().flat_map(|start| next.iter().map(|end| [start.as_slice(), end].concat()));
-    Some(all.collect())
+    let all = run.iter().flat_map(|start| next.iter().map(|end| spacing.put_together(start, end)));
+    let (mut texts, mut known) = (all.collect::<Texts>(), HashSet::new());
+    texts.retain(|text| known.insert(text.clone()));
+    Some(texts)
 }
 
 /// The same, but texts that can be looked for alone are left as they are; `None` where that is not enough.
-fn longer_texts(run: &Texts, next: &Texts) -> Option<Texts> {
+fn longer_texts(run: &Texts, next: &Texts, spacing: Spacing) -> Option<Texts> {
     let mut texts = Vec::new();
     for text in run {
         if is_worth_alone(text) {
             texts.push(text.clone());
         } else {
-            texts.extend(next.iter().map(|next| [text.as_slice(), next].concat()));
+            texts.extend(next.iter().map(|next| spacing.put_together(text, next)));
         }
         if texts.len() > MOST_LONGER {
             return None;
@@ -521,7 +655,7 @@ fn beginnings_of(mut texts: Texts) -> Option<Texts> {
 }
 
 /// One of several.
-fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
+fn either(hir: &Hir, parts: impl Iterator<Item = Known>, spacing: Spacing) -> Known {
     let (mut exact, mut best) = (Some(Vec::new()), Some(Link { gap: Some(0), texts: Vec::new() }));
     let (mut first, mut last) = (Some(Vec::new()), Some(Vec::new()));
     let add = |to: Option<Texts>, texts: Option<&Texts>| {
@@ -540,7 +674,7 @@ fn either(hir: &Hir, parts: impl Iterator<Item = Known>) -> Known {
             Some(Link { gap, texts })
         });
     }
-    Known { exact, chain: best.into_iter().collect(), first, last, ..Known::nothing(hir) }
+    Known { exact, chain: best.into_iter().collect(), first, last, ..Known::nothing(hir, spacing) }
 }
 
 /// Whether texts are worth looking for. Those of a byte or two are everywhere, unless they are of rare characters.
@@ -578,7 +712,8 @@ mod tests {
             ("id_(rsa|dsa)", &["id_rsa", "id_dsa"][..]),
             (r"(?i)API[_-]key:\s*(\w+)", &["api-key:", "api_key:"]),
             (r"(?i)ask", &["ask"]),
-            (r"\d+ secrets? leak(ed)?", &[" secret"]),
+            (r"\d+ secrets? leak(ed)?", &[" secrets leak", " secret leak"]),
+            ("(?:first )?second", &["first second", "second"]),
             ("(abc){2,}x", &["abcabc"]),
             ("(?:first|second).*third", &["third"]),
             (r"^curl\b", &["curl"]),
@@ -611,8 +746,16 @@ mod tests {
             Some(clauses.map(clause).collect::<Vec<_>>().join(" or "))
         };
         for (pattern, expected) in [
-            (r"(?i)(ignore|forget)\s+(all\s+)?(rules|orders)", Some("ignore|forget * rules|orders")),
-            (r"curl.{2,5}\|\s?bash|(wget).{0,9}sudo", Some("curl 22 bash or wget 36 sudo")),
+            (
+                r"(?i)(ignore|forget)\s+(all\s+)?rules",
+                Some("ignore all rules|ignore rules|forget all rules|forget rules"),
+            ),
+            (
+                r"(ignore|forget)\s+(any[a-z]{0,9}\s+)?\n(rules|orders)",
+                Some("ignore |forget  13  rules| orders"),
+            ),
+            (r"(ignore|forget)[a-z]+(rules|orders)", Some("ignore|forget * rules|orders")),
+            (r"curl.{2,5}\|\s?bash|(wget).{0,9}sudo", Some("curl 20 |bash|| bash or wget 36 sudo")),
             (r"(?:abc.*def)+", Some("abc * def")),
             (r"(?:abc|[0-9]def.)[0-9]?x(ghi)", Some("abc 1 xghi or 1 def 5 xghi")),
             (r"abc(?:de|[0-9]fgh)i[0-9]klm", Some("abcdei or abc 1 fghi 1 klm")),
@@ -630,7 +773,7 @@ mod tests {
 
     #[test]
     fn alternatives_of_alternatives_are_bounded() {
-        let one = r"(?:a\s+x|b\s+y|c\s+z|d\s+w)";
+        let one = r"(?:a[0-9]+x|b[0-9]+y|c[0-9]+z|d[0-9]+w)";
         let regex = Regex::new(&format!("word{}", one.repeat(40))).unwrap();
         let count = regex.required_clauses().unwrap().len();
         assert!((2..=64).contains(&count), "{count}");

@@ -24,6 +24,7 @@ mod cursor;
 mod error;
 mod escape;
 mod example;
+mod folded;
 mod group;
 mod highlight;
 mod literals;
@@ -36,6 +37,7 @@ mod unicode;
 
 pub use self::bytes::{ByteCounts, ByteSet, RequiredBytes};
 pub use self::error::{Re2Error, Re2ErrorKind};
+pub use self::folded::FoldedText;
 pub use self::highlight::{RegexToken, highlight};
 pub use self::literals::{RequiredClause, RequiredTexts, TextPlace};
 pub(crate) use self::regex::SMALL_SIZE;

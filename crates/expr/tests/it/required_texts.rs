@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use proptest::string::string_regex;
-use sortie_expr::re2::{ByteCounts, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
+use sortie_expr::re2::{ByteCounts, FoldedText, Regex, RegexSet, RequiredClause, RequiredTexts, TextPlace};
 
 fn pattern() -> impl Strategy<Value = String> {
     let leaves = [
@@ -13,6 +13,11 @@ fn pattern() -> impl Strategy<Value = String> {
         "rm",
         r"\s",
         r"\s+",
+        r"\s*",
+        r"[\s\v\pZ\x{FEFF}]+",
+        r"[\s_-]",
+        r"[\x{200b}\x{feff}]",
+        r" \n",
         "[a-c]",
         "[0-9]",
         "[=:]",
@@ -58,7 +63,13 @@ fn text() -> impl Strategy<Value = String> {
         "s",
         "rm",
         " ",
+        "  ",
         "\t",
+        "\n",
+        "\u{a0}",
+        "\u{feff}",
+        "\u{200b}",
+        "_",
         "c",
         "7",
         "=",
@@ -92,26 +103,28 @@ fn pattern_and_text() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Whether a match has a text of each list, where it is said to stand, and as many bytes of each set as it is said to have.
-fn holds(found: &[u8], clause: &RequiredClause) -> bool {
+/// Whether a match has a text of each list, where it is said to stand, and as many bytes of each set as it is said to have. `start` is where the match
+/// begins in the text that is folded.
+fn holds(folded: &FoldedText, start: usize, found: &str, clause: &RequiredClause) -> bool {
+    let text = &folded.as_bytes()[start..];
     let mut ends = vec![0];
     for RequiredTexts { texts, place } in &clause.lists {
-        let places = (0..=found.len()).flat_map(|at| {
-            texts
-                .iter()
-                .filter(move |text| found[at..].starts_with(text))
-                .map(move |text| (at, at + text.len()))
+        let places = (0..=text.len()).flat_map(|at| {
+            // A space may be part of the next text too.
+            let end = move |required: &[u8]| at + required.len() - usize::from(required.ends_with(b" "));
+            let here = texts.iter().filter(move |required| text[at..].starts_with(required));
+            here.map(move |required| (at, end(required)))
         });
         let stands = |start: usize| match place {
             TextPlace::Start(most) => start <= *most,
             TextPlace::Anywhere => true,
             TextPlace::After(most) => {
-                ends.iter().any(|end| *end <= start && most.is_none_or(|most| start - end <= most))
+                ends.iter().any(|end| *end <= start && most.is_none_or(|most| start - end <= most + 1))
             }
         };
         ends = places.filter(|(start, _)| stands(*start)).map(|(_, end)| end).collect();
     }
-    !ends.is_empty() && clause.bytes.iter().all(|needed| ByteCounts::of(found).has(*needed))
+    !ends.is_empty() && clause.bytes.iter().all(|needed| ByteCounts::of(found.as_bytes()).has(*needed))
 }
 
 proptest! {
@@ -124,12 +137,17 @@ proptest! {
         let text = text.replace('\u{212a}', "k").replace('\u{17f}', "s");
         let Some(found) = regex.find(&text) else { return Ok(()) };
         prop_assert!(regex.is_match_at(&text, found.start));
-        let lower = text[found].to_ascii_lowercase();
+        let lower = text[found.clone()].to_ascii_lowercase();
         if let Some(texts) = regex.required_texts() {
             prop_assert!(texts.iter().any(|text| lower.as_bytes().windows(text.len()).any(|part| part == text)), "{texts:?}");
         }
         if let Some(clauses) = regex.required_clauses() {
-            prop_assert!(clauses.iter().any(|clause| holds(lower.as_bytes(), clause)), "{clauses:?}");
+            let mut folded = FoldedText::default();
+            folded.fold(&text[..found.end]);
+            // White space that follows is part of the run, and nothing else that follows counts.
+            let start = (0..folded.as_bytes().len()).find(|at| folded.origin(*at).contains(&found.start));
+            let start = start.unwrap_or(folded.as_bytes().len());
+            prop_assert!(clauses.iter().any(|clause| holds(&folded, start, &text[found.clone()], clause)), "{clauses:?}");
         }
     }
 

@@ -1,0 +1,188 @@
+//! Texts as they are searched for the words that patterns need.
+//!
+//! Patterns say `you\s+must`, and texts have a space, a line feed or ten spaces there. So ASCII letters are folded to lower case, and each run of
+//! white space to one space: then `you must` is one word, and there is one way to write it.
+
+/// A text with ASCII letters in lower case and one space for each run of white space.
+///
+/// White space is what `[\s\v\pZ\x{FEFF}]` matches, which is `\s` of JavaScript and more than `\s` of RE2.
+///
+/// ```
+/// use sortie_expr::re2::FoldedText;
+///
+/// let mut folded = FoldedText::default();
+/// folded.fold("You\r\n  MUST\u{a0}go");
+/// assert_eq!(folded.as_bytes(), b"you must go");
+/// // The space after `You` stands for four bytes, and `m` for one.
+/// assert_eq!(folded.origin(3), 3..7);
+/// assert_eq!(folded.origin(4), 7..8);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct FoldedText {
+    /// The bytes, and three more that are zero.
+    bytes: Vec<u8>,
+    /// Places after which a byte stands elsewhere than in the text: in the bytes, and in the text.
+    shifts: Vec<(usize, usize)>,
+    /// How many bytes the text has.
+    length: usize,
+}
+
+/// How many zeros follow the bytes.
+const PADDING: usize = 3;
+
+/// What a byte is folded to; zero where more than the byte decides.
+const FOLDED: [u8; 256] = {
+    let mut folded = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        #[allow(clippy::cast_possible_truncation)] // it is below 256
+        let letter = byte as u8;
+        let is_special = is_ascii_space(letter) && letter != b' ' || may_begin_space(letter);
+        folded[byte] = if is_special { 0 } else { letter.to_ascii_lowercase() };
+        byte += 1;
+    }
+    folded
+};
+
+const fn is_ascii_space(byte: u8) -> bool {
+    matches!(byte, b'\t'..=b'\r' | b' ')
+}
+
+/// Whether white space beyond ASCII may begin with a byte.
+const fn may_begin_space(byte: u8) -> bool {
+    matches!(byte, 0xc2 | 0xe1 | 0xe2 | 0xe3 | 0xef)
+}
+
+/// Whether a character is white space.
+pub(super) fn is_space(letter: char) -> bool {
+    matches!(letter, '\t'..='\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{2028}' | '\u{2029}' | '\u{202f}' | '\u{205f}' | '\u{3000}' | '\u{feff}')
+}
+
+impl FoldedText {
+    /// Folds a text, in place of the one before.
+    pub fn fold(&mut self, text: &str) {
+        let Self { bytes, shifts, length } = self;
+        shifts.clear();
+        *length = text.len();
+        bytes.clear();
+        // Nothing gets longer.
+        bytes.resize(text.len() + PADDING, 0);
+        let source = text.as_bytes();
+        let (mut from, mut to, mut last) = (0, 0, 0);
+        while let Some(byte) = source.get(from) {
+            let folded = FOLDED[usize::from(*byte)];
+            // A byte that is zero is folded to zero.
+            if (folded != 0 || *byte == 0) && !(folded == b' ' && last == b' ') {
+                bytes[to] = folded;
+                (from, to, last) = (from + 1, to + 1, folded);
+                continue;
+            }
+            let letter = text[from..].chars().next().unwrap_or(' ');
+            let width = letter.len_utf8();
+            if is_space(letter) {
+                if last != b' ' {
+                    bytes[to] = b' ';
+                    to += 1;
+                }
+                last = b' ';
+                from += width;
+                let before = shifts.last().map_or(0, |(to, from)| from - to);
+                if from - to != before {
+                    shifts.push((to, from));
+                }
+            } else {
+                for at in from..from + width {
+                    bytes[to] = source[at].to_ascii_lowercase();
+                    to += 1;
+                }
+                (from, last) = (from + width, 0);
+            }
+        }
+        bytes.truncate(to);
+        bytes.extend([0; PADDING]);
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len().saturating_sub(PADDING)]
+    }
+
+    /// The bytes, and three zeros.
+    pub fn padded(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Which bytes of the text a byte stands for.
+    pub fn origin(&self, at: usize) -> std::ops::Range<usize> {
+        self.place(at)..self.place(at + 1)
+    }
+
+    fn place(&self, at: usize) -> usize {
+        // The last of the shifts at one place counts: there is one for each character of a run.
+        let known = self.shifts.partition_point(|(to, _)| *to <= at);
+        let (to, from) = known.checked_sub(1).map_or((0, 0), |last| self.shifts[last]);
+        (from + (at - to)).min(self.length)
+    }
+}
+
+/// Text that is part of a pattern, folded.
+pub(super) fn fold(text: &str) -> Vec<u8> {
+    let mut folded = FoldedText::default();
+    folded.fold(text);
+    folded.as_bytes().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::re2::Regex;
+
+    fn text() -> impl Strategy<Value = String> {
+        let letters = [
+            "A", "z", " ", "\n", "\u{b}", "\u{a0}", "\u{2028}", "\u{3000}", "\u{feff}", "\u{0}", "é", "–",
+            "\u{e000}", "😀",
+        ];
+        prop::collection::vec(prop::sample::select(letters.to_vec()), 0..20)
+            .prop_map(|letters| letters.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_stands_for_a_letter_or_a_run(text in text()) {
+            let mut folded = FoldedText::default();
+            folded.fold("what was there before");
+            folded.fold(&text);
+            let (mut expected, mut origins) = (Vec::new(), Vec::new());
+            let mut at = 0;
+            while let Some(letter) = text[at..].chars().next() {
+                let run: usize = text[at..].chars().take_while(|letter| is_space(*letter)).map(char::len_utf8).sum();
+                if run > 0 {
+                    expected.push(b' ');
+                    origins.push(at..at + run);
+                    at += run;
+                } else {
+                    for byte in at..at + letter.len_utf8() {
+                        expected.push(text.as_bytes()[byte].to_ascii_lowercase());
+                        origins.push(byte..byte + 1);
+                    }
+                    at += letter.len_utf8();
+                }
+            }
+            prop_assert_eq!(folded.as_bytes(), &*expected);
+            prop_assert_eq!(folded.padded(), [&*expected, &[0; 3]].concat());
+            for (at, origin) in origins.into_iter().enumerate() {
+                prop_assert_eq!(folded.origin(at), origin, "{} of {:?}", at, text);
+            }
+        }
+    }
+
+    #[test]
+    fn white_space_is_that_of_javascript() {
+        let pattern = Regex::new(r"^[\s\v\pZ\x{FEFF}]$").unwrap();
+        for letter in (0..=0x10_ffff).filter_map(char::from_u32) {
+            assert_eq!(is_space(letter), pattern.is_match(letter.encode_utf8(&mut [0; 4])), "{letter:?}");
+        }
+    }
+}
