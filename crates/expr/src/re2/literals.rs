@@ -1,6 +1,7 @@
 //! Texts without which a pattern cannot match.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition};
 
@@ -391,7 +392,7 @@ fn known_class(hir: &Hir, class: &Class, spacing: Spacing) -> Known {
     let Class::Unicode(class) = class else { return Known::nothing(hir, spacing) };
     let mut letters = class.clone();
     if spacing == Spacing::Folded {
-        letters.difference(&spaces());
+        letters.difference(&SPACES);
     }
     let has_space = letters != *class;
     let with_space = |mut texts: Texts| {
@@ -425,10 +426,10 @@ fn known_class(hir: &Hir, class: &Class, spacing: Spacing) -> Known {
 }
 
 /// White space, which [`fold`] writes as one space.
-fn spaces() -> ClassUnicode {
-    let letters = (0..=0xffff).filter_map(char::from_u32).filter(|letter| is_space(*letter));
+static SPACES: LazyLock<ClassUnicode> = LazyLock::new(|| {
+    let letters = ('\0'..='\u{ffff}').filter(|letter| is_space(*letter));
     ClassUnicode::new(letters.map(|letter| ClassUnicodeRange::new(letter, letter)))
-}
+});
 
 /// What the characters of a class end with: characters of ASCII, and the last bytes of others.
 fn endings(class: &ClassUnicode) -> Texts {
