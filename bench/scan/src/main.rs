@@ -21,6 +21,10 @@ use corpus::Corpus;
 use measured::Measured;
 use rival::Rival;
 
+/// The allocator of the released program. The rival and the bare parse have it too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The first word of the process that only scans.
 const CHILD: &str = "--scan";
 

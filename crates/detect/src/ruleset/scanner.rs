@@ -1,12 +1,14 @@
 //! Looks for thousands of texts at once, whatever the case of their letters.
 //!
-//! Of each text, four bytes that are rare are kept in a table of bits, which fits the cache of a core. Most places of a message are passed over
-//! by one look at the table; where it says that something may be there, the text is compared. An automaton for so many texts does not fit the
-//! cache, and has to be told apart from the many words that begin like one of them. `cargo xtask bench scan` guards it.
+//! Of each text, eight bytes that are rare are kept in a table of bits. Most places of a message are passed over by one look at the table; where
+//! it says that something may be there, the text is compared. Of long texts, eight bytes are kept at four places in a row, so that only every fourth
+//! place of a message is looked at. An automaton for so many texts does not fit the cache, and has to be told apart from the many words that begin
+//! like one of them. `cargo xtask bench scan` guards it.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::memchr_iter;
 use sortie_expr::re2::FoldedText;
 
 use super::u32_of;
@@ -14,24 +16,25 @@ use super::u32_of;
 /// Finds texts.
 #[derive(Debug)]
 pub(super) struct TextScanner {
-    /// All bytes of the texts, one after the other.
+    /// All bytes of the texts that are longer than their windows, one after the other.
     bytes: Vec<u8>,
-    /// Texts of at least four bytes, by four of them.
-    fours: WindowTable<12>,
+    /// Texts of at least `LONG` bytes, by eight of them.
+    eights: WindowTable<14>,
+    /// Other texts of at least four bytes, by four of them.
+    fours: WindowTable<11>,
     /// Texts of three and of two bytes.
     threes: WindowTable<8>,
     twos: WindowTable<10>,
-    /// Texts with bytes that few messages have, and those that are too short for the tables.
-    rare: Option<RareTexts>,
+    /// Texts of one byte.
+    ones: Vec<(u8, u32)>,
+    /// Whether few messages have one of these bytes.
+    ones_are_rare: bool,
 }
 
-#[derive(Debug)]
-struct RareTexts {
-    automaton: AhoCorasick,
-    numbers: Vec<u32>,
-    /// Whether all of them have such a byte.
-    need_rare_byte: bool,
-}
+/// At every so many places it is asked whether a long text is there.
+const STRIDE: usize = 4;
+/// How many bytes a long text has: as many windows of eight as are needed to meet one of these places.
+const LONG: usize = 8 + STRIDE - 1;
 
 /// Whether a byte is of a character that few texts have.
 fn is_rare(byte: u8) -> bool {
@@ -45,51 +48,59 @@ impl TextScanner {
         for window in texts.clone().flat_map(|(_, text)| text.windows(4)) {
             *counts.entry(window).or_default() += 1;
         }
-        let (mut bytes, mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let (mut rare, mut numbers, mut need_rare_byte) = (Vec::new(), Vec::new(), true);
+        let (mut bytes, mut ones) = (Vec::new(), Vec::new());
+        let (mut eights, mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (number, text) in texts {
-            let has_rare = text.iter().copied().any(is_rare);
             let mut place =
-                TextPlace { text: number, start: u32_of(bytes.len()), length: 0, offset: 0, tail: [0; 4] };
-            match text {
-                [first, second] if !has_rare => {
-                    twos.push((u32::from_le_bytes([*first, *second, 0, 0]), place));
-                }
-                [first, second, third] if !has_rare => {
-                    threes.push((u32::from_le_bytes([*first, *second, *third, 0]), place));
-                }
-                [.., before, third, second, last] if !has_rare => {
-                    let offset = rarest_window(text, &counts);
-                    let window = [text[offset], text[offset + 1], text[offset + 2], text[offset + 3]];
-                    (place.length, place.offset) = (u32_of(text.len()), u32_of(offset));
-                    place.tail = [*before, *third, *second, *last];
-                    bytes.extend_from_slice(text);
-                    fours.push((u32::from_le_bytes(window), place));
-                }
+                TextPlace { text: number, start: u32_of(bytes.len()), length: u32_of(text.len()), offset: 0 };
+            match *text {
+                [] => {}
+                [byte] => ones.push((byte, number)),
+                [first, second] => twos.push((window_of([first, second, 0, 0]), place)),
+                [first, second, third] => threes.push((window_of([first, second, third, 0]), place)),
                 _ => {
-                    rare.push(text);
-                    numbers.push(number);
-                    need_rare_byte &= has_rare;
+                    bytes.extend_from_slice(text);
+                    if text.len() >= LONG {
+                        let rarest = rarest_window(text, LONG, &counts);
+                        for (at, window) in text.array_windows().enumerate().skip(rarest).take(STRIDE) {
+                            place.offset = u32_of(at);
+                            eights.push((u64::from_le_bytes(*window), place));
+                        }
+                    } else {
+                        let at = rarest_window(text, 4, &counts);
+                        place.offset = u32_of(at);
+                        fours.push((window_of([text[at], text[at + 1], text[at + 2], text[at + 3]]), place));
+                    }
                 }
             }
         }
-        let automaton = AhoCorasick::builder().match_kind(MatchKind::Standard).build(&rare).ok();
-        let rare = automaton.filter(|_| !rare.is_empty());
         Self {
             bytes,
+            eights: WindowTable::new(eights),
             fours: WindowTable::new(fours),
             threes: WindowTable::new(threes),
             twos: WindowTable::new(twos),
-            rare: rare.map(|automaton| RareTexts { automaton, numbers, need_rare_byte }),
+            ones_are_rare: ones.iter().all(|(byte, _)| is_rare(*byte)),
+            ones,
         }
     }
 
     /// Calls `found` with every place of every text: its number, and where it begins. Places of one text are in order.
     pub(super) fn scan(&self, text: &FoldedText, mut found: impl FnMut(u32, usize)) {
         let bytes = text.as_bytes();
+        for (at, window) in bytes.array_windows().step_by(STRIDE).enumerate() {
+            let window = u64::from_le_bytes(*window);
+            if self.eights.may_have(window) {
+                for place in self.eights.places(window) {
+                    if let Some(start) = self.compare(place, bytes, at * STRIDE) {
+                        found(place.text, start);
+                    }
+                }
+            }
+        }
         // The last bytes begin a window too.
-        for (at, window) in text.padded().array_windows::<4>().enumerate() {
-            let window = u32::from_le_bytes(*window);
+        for (at, window) in text.padded().array_windows().enumerate() {
+            let window = window_of(*window);
             let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
             let (of_four, of_three, of_two) =
                 (self.fours.may_have(window), self.threes.may_have(three), self.twos.may_have(two));
@@ -103,19 +114,21 @@ impl TextScanner {
                     }
                 }
             }
-            // These are their windows, and have no zeros, as what is behind the end has.
+            // These are their windows. A zero may be one of those behind the end.
+            let mut found_whole = |places: &[TextPlace]| {
+                let whole = places.iter().filter(|place| at + place.length as usize <= bytes.len());
+                whole.for_each(|place| found(place.text, at));
+            };
             if of_three {
-                self.threes.places(three).iter().for_each(|place| found(place.text, at));
+                found_whole(self.threes.places(three));
             }
             if of_two {
-                self.twos.places(two).iter().for_each(|place| found(place.text, at));
+                found_whole(self.twos.places(two));
             }
         }
-        if let Some(rare) = &self.rare
-            && (!rare.need_rare_byte || bytes.iter().copied().any(is_rare))
-        {
-            for place in rare.automaton.find_overlapping_iter(bytes) {
-                found(rare.numbers[place.pattern().as_usize()], place.start());
+        if !self.ones.is_empty() && (!self.ones_are_rare || bytes.iter().copied().any(is_rare)) {
+            for (byte, number) in &self.ones {
+                memchr_iter(*byte, bytes).for_each(|at| found(*number, at));
             }
         }
     }
@@ -124,14 +137,14 @@ impl TextScanner {
     #[inline]
     fn compare(&self, place: &TextPlace, bytes: &[u8], at: usize) -> Option<usize> {
         let start = at.checked_sub(place.offset as usize)?;
-        let there = bytes.get(start..start + place.length as usize)?;
-        // The last bytes say most of what the window does not.
-        if there.last_chunk() != Some(&place.tail) {
-            return None;
-        }
         let (from, length) = (place.start as usize, place.length as usize);
+        let there = bytes.get(start..start + length)?;
         (*there == self.bytes[from..from + length]).then_some(start)
     }
+}
+
+fn window_of(bytes: [u8; 4]) -> u64 {
+    u64::from(u32::from_le_bytes(bytes))
 }
 
 /// About how many places of a byte begin a text, by its letters.
@@ -139,12 +152,13 @@ pub(super) fn occurrences(text: &[u8]) -> f64 {
     text.iter().map(|byte| f64::from(common(*byte)) - 13.0).sum::<f64>().exp2()
 }
 
-/// Where the four bytes begin that are the least common together, by their letters and by how many texts have them.
-fn rarest_window(text: &[u8], counts: &HashMap<&[u8], u32>) -> usize {
+/// Where so many bytes begin that are the least common together, by their letters and by how many texts have four of them.
+fn rarest_window(text: &[u8], length: usize, counts: &HashMap<&[u8], u32>) -> usize {
     let of_letters = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
-    let of_count = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
+    let of_four = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
+    let of_count = |window: &[u8]| window.windows(4).map(of_four).sum::<u32>();
     let commonness = |window: &[u8]| of_letters(window) + of_count(window);
-    let windows = text.windows(4).enumerate();
+    let windows = text.windows(length).enumerate();
     windows.min_by_key(|(_, window)| commonness(window)).map_or(0, |(at, _)| at)
 }
 
@@ -171,8 +185,6 @@ struct TextPlace {
     start: u32,
     length: u32,
     offset: u32,
-    /// Its last bytes.
-    tail: [u8; 4],
 }
 
 /// Texts by a few of their bytes. The table of bits has 2^`WORDS` words.
@@ -187,21 +199,22 @@ struct WindowTable<const WORDS: u32> {
 /// A window, and the range of its texts; an empty one where there is no window.
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowSlot {
-    window: u32,
+    window: u64,
     start: u32,
     end: u32,
 }
 
 impl<const WORDS: u32> WindowTable<WORDS> {
-    fn new(mut windows: Vec<(u32, TextPlace)>) -> Self {
-        windows.sort_by_key(|(window, place)| (*window, place.text));
+    fn new(mut windows: Vec<(u64, TextPlace)>) -> Self {
+        // Where a window stands twice in a text, the first place comes first.
+        windows.sort_by_key(|(window, place)| (*window, place.text, Reverse(place.offset)));
         let mut bits = vec![0; 1 << WORDS];
         let mut slots = vec![WindowSlot::default(); (windows.len() * 2).next_power_of_two().max(2)];
         let mut places: Vec<TextPlace> = Vec::new();
         for same in windows.chunk_by(|one, other| one.0 == other.0) {
             let window = same[0].0;
-            let (word, bit) = Self::bit(window);
-            bits[word] |= 1 << bit;
+            let (word, mask) = Self::bits_of(window);
+            bits[word] |= mask;
             let start = u32_of(places.len());
             places.extend(same.iter().map(|(_, place)| place));
             let mut slot = Self::slot(window, slots.len());
@@ -213,25 +226,30 @@ impl<const WORDS: u32> WindowTable<WORDS> {
         Self { bits, slots, places }
     }
 
-    /// Its bit: the word and the position in it.
+    fn mixed(window: u64) -> u64 {
+        window.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// The word of a window, and its two bits in it.
     #[inline]
-    fn bit(window: u32) -> (usize, u32) {
-        let mixed = window.wrapping_mul(0x9e37_79b1) >> (26 - WORDS);
-        ((mixed >> 6) as usize, mixed & 63)
+    fn bits_of(window: u64) -> (usize, u64) {
+        let mixed = Self::mixed(window);
+        let word = (mixed >> (64 - WORDS)) as usize;
+        (word, 1 << (mixed >> (58 - WORDS) & 63) | 1 << (mixed >> (52 - WORDS) & 63))
     }
 
     /// Where a window is sought first. The number of slots is a power of two.
-    fn slot(window: u32, slots: usize) -> usize {
-        (window.wrapping_mul(0x85eb_ca6b) >> 7) as usize & (slots - 1)
+    fn slot(window: u64, slots: usize) -> usize {
+        (Self::mixed(window) >> 20) as usize & (slots - 1)
     }
 
     #[inline]
-    fn may_have(&self, window: u32) -> bool {
-        let (word, bit) = Self::bit(window);
-        self.bits.get(word).is_some_and(|word| word >> bit & 1 == 1)
+    fn may_have(&self, window: u64) -> bool {
+        let (word, mask) = Self::bits_of(window);
+        self.bits.get(word).is_some_and(|word| word & mask == mask)
     }
 
-    fn places(&self, window: u32) -> &[TextPlace] {
+    fn places(&self, window: u64) -> &[TextPlace] {
         let mut slot = Self::slot(window, self.slots.len());
         loop {
             match self.slots[slot] {
@@ -255,16 +273,18 @@ mod tests {
         /// As looking for one text after the other finds them.
         #[test]
         fn every_place_of_every_text_is_found(
-            texts in prop::collection::btree_set("[ab\u{e9}\u{1b}]{1,6}", 1..40),
-            text in "[ab\u{e9}\u{1b}]{0,60}",
+            short in prop::collection::btree_set("[ab\u{e9}\u{1b}\u{0}]{1,6}", 1..40),
+            long in prop::collection::btree_set("(ab|ba|b\u{e9}a){5,7}", 0..40),
+            text in "[ab\u{e9}\u{1b}\u{0}]{0,60}|(ab|ba|b\u{e9}a){0,40}",
         ) {
-            let texts: Vec<String> = texts.into_iter().collect();
+            let texts: Vec<String> = short.into_iter().chain(long).collect();
             let scanner = TextScanner::new((0..).zip(texts.iter().map(String::as_bytes)));
             let mut found = Vec::new();
             let mut folded = FoldedText::default();
             folded.fold(&text);
             scanner.scan(&folded, |text, at| found.push((text as usize, at)));
-            found.sort_unstable();
+            // Places of one text are in order.
+            found.sort_by_key(|(text, _)| *text);
             let mut expected = Vec::new();
             for (number, wanted) in texts.iter().enumerate() {
                 let places = (0..=text.len()).filter(|at| text.as_bytes()[*at..].starts_with(wanted.as_bytes()));
