@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError};
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 use sortie_oatf::canary::{self, CanaryValues};
 use sortie_oatf::{
@@ -95,7 +96,7 @@ pub struct MatchSession {
     is_alone: bool,
     flows: FlowWatch,
     deriver: Deriver,
-    routes: HashMap<u64, Arc<Route>>,
+    routes: HashMap<u64, Arc<Route>, RandomState>,
     candidates: Vec<u32>,
 }
 
@@ -128,7 +129,7 @@ impl MatchSession {
             is_alone: false,
             flows: FlowWatch::new(&rules.0.flows),
             deriver: Deriver::new().with_transcripts(rules.0.reads_transcript()),
-            routes: HashMap::new(),
+            routes: HashMap::default(),
             candidates: Vec::new(),
             rules,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
 use serde_json::Value;
 use sortie_expr::json;
 use sortie_expr::path::WildcardPath;
@@ -15,7 +16,7 @@ pub(super) struct PlaceTree {
 /// A place.
 #[derive(Debug, Default)]
 pub(super) struct PlaceNode {
-    fields: HashMap<Box<str>, usize>,
+    fields: HashMap<Box<str>, usize, RandomState>,
     /// The node for each item of an array that stands here.
     pub(super) items: Option<usize>,
     /// Indicators that are asked when there is something here.

@@ -18,6 +18,8 @@ use super::u32_of;
 const COUNTED_BYTES: usize = 1 << 20;
 /// With fewer clauses, no choice is worth counting for.
 const FEWEST_CLAUSES: usize = 100;
+/// To look for one text more costs as much as to find one in so many texts of a sample: tables should fit the cache.
+const COST_OF_A_TEXT: f64 = 0.2;
 /// About how long a text is, in bytes.
 const TEXT_LENGTH: f64 = 500.0;
 
@@ -60,7 +62,7 @@ impl TextPlan {
         let often_of_text = |text: u32| {
             let needle = rules.texts[text as usize].needle();
             let expected = (occurrences(needle) * TEXT_LENGTH).min(1.0);
-            f64::from(counts.get(text as usize).copied().unwrap_or(0)) + expected
+            f64::from(counts.get(text as usize).copied().unwrap_or(0)) + expected + COST_OF_A_TEXT
         };
         let often_of_list =
             |list: u32| rules.list(list).iter().map(|listed| often_of_text(listed.text)).sum::<f64>();

@@ -1,8 +1,8 @@
 //! Looks for thousands of texts at once, whatever the case of their letters.
 //!
-//! Of each text, eight bytes that are rare are kept in a table of bits. Most places of a message are passed over by one look at the table; where
+//! Of each text, some bytes that are rare are kept in a table of bits. Most places of a message are passed over by one look at the table; where
 //! it says that something may be there, the text is compared. Of long texts, eight bytes are kept at four places in a row, so that only every fourth
-//! place of a message is looked at. An automaton for so many texts does not fit the cache, and has to be told apart from the many words that begin
+//! place of a message is looked at; of shorter ones, five bytes at two places. An automaton for so many texts does not fit the cache, and has to be told apart from the many words that begin
 //! like one of them. `cargo xtask bench scan` guards it.
 
 use std::cmp::Reverse;
@@ -16,12 +16,14 @@ use super::u32_of;
 /// Finds texts.
 #[derive(Debug)]
 pub(super) struct TextScanner {
-    /// All bytes of the texts that are longer than their windows, one after the other.
+    /// All bytes of the texts, one after the other.
     bytes: Vec<u8>,
     /// Texts of at least `LONG` bytes, by eight of them.
-    eights: WindowTable<14>,
+    eights: WindowTable<13>,
+    /// Other texts of at least `MIDDLE` bytes, by five of them.
+    fives: WindowTable<11>,
     /// Other texts of at least four bytes, by four of them.
-    fours: WindowTable<11>,
+    fours: WindowTable<9>,
     /// Texts of three and of two bytes.
     threes: WindowTable<8>,
     twos: WindowTable<10>,
@@ -32,9 +34,12 @@ pub(super) struct TextScanner {
 }
 
 /// At every so many places it is asked whether a long text is there.
-const STRIDE: usize = 4;
+const LONG_STRIDE: usize = 4;
 /// How many bytes a long text has: as many windows of eight as are needed to meet one of these places.
-const LONG: usize = 8 + STRIDE - 1;
+const LONG: usize = 8 + LONG_STRIDE - 1;
+/// The same for windows of five.
+const MIDDLE_STRIDE: usize = 2;
+const MIDDLE: usize = 5 + MIDDLE_STRIDE - 1;
 
 /// Whether a byte is of a character that few texts have.
 fn is_rare(byte: u8) -> bool {
@@ -49,22 +54,32 @@ impl TextScanner {
             *counts.entry(window).or_default() += 1;
         }
         let (mut bytes, mut ones) = (Vec::new(), Vec::new());
-        let (mut eights, mut fours, mut threes, mut twos) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut eights, mut fives, mut fours) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut threes, mut twos) = (Vec::new(), Vec::new());
         for (number, text) in texts {
             let mut place =
                 TextPlace { text: number, start: u32_of(bytes.len()), length: u32_of(text.len()), offset: 0 };
             match *text {
                 [] => {}
                 [byte] => ones.push((byte, number)),
-                [first, second] => twos.push((window_of([first, second, 0, 0]), place)),
-                [first, second, third] => threes.push((window_of([first, second, third, 0]), place)),
                 _ => {
                     bytes.extend_from_slice(text);
-                    if text.len() >= LONG {
+                    if let [first, second] = *text {
+                        twos.push((window_of([first, second, 0, 0]), place));
+                    } else if let [first, second, third] = *text {
+                        threes.push((window_of([first, second, third, 0]), place));
+                    } else if text.len() >= LONG {
                         let rarest = rarest_window(text, LONG, &counts);
-                        for (at, window) in text.array_windows().enumerate().skip(rarest).take(STRIDE) {
+                        for (at, window) in text.array_windows().enumerate().skip(rarest).take(LONG_STRIDE) {
                             place.offset = u32_of(at);
                             eights.push((u64::from_le_bytes(*window), place));
+                        }
+                    } else if text.len() >= MIDDLE {
+                        let rarest = rarest_window(text, MIDDLE, &counts);
+                        for (at, window) in text.array_windows().enumerate().skip(rarest).take(MIDDLE_STRIDE)
+                        {
+                            place.offset = u32_of(at);
+                            fives.push((window_of_five(*window), place));
                         }
                     } else {
                         let at = rarest_window(text, 4, &counts);
@@ -77,6 +92,7 @@ impl TextScanner {
         Self {
             bytes,
             eights: WindowTable::new(eights),
+            fives: WindowTable::new(fives),
             fours: WindowTable::new(fours),
             threes: WindowTable::new(threes),
             twos: WindowTable::new(twos),
@@ -88,14 +104,23 @@ impl TextScanner {
     /// Calls `found` with every place of every text: its number, and where it begins. Places of one text are in order.
     pub(super) fn scan(&self, text: &FoldedText, mut found: impl FnMut(u32, usize)) {
         let bytes = text.as_bytes();
-        for (at, window) in bytes.array_windows().step_by(STRIDE).enumerate() {
+        let mut found_at = |places: &[TextPlace], at: usize| {
+            for place in places {
+                if let Some(start) = self.compare(place, bytes, at) {
+                    found(place.text, start);
+                }
+            }
+        };
+        for (at, window) in bytes.array_windows().step_by(LONG_STRIDE).enumerate() {
             let window = u64::from_le_bytes(*window);
             if self.eights.may_have(window) {
-                for place in self.eights.places(window) {
-                    if let Some(start) = self.compare(place, bytes, at * STRIDE) {
-                        found(place.text, start);
-                    }
-                }
+                found_at(self.eights.places(window), at * LONG_STRIDE);
+            }
+        }
+        for (at, window) in bytes.array_windows().step_by(MIDDLE_STRIDE).enumerate() {
+            let window = window_of_five(*window);
+            if self.fives.may_have(window) {
+                found_at(self.fives.places(window), at * MIDDLE_STRIDE);
             }
         }
         // The last bytes begin a window too.
@@ -108,22 +133,13 @@ impl TextScanner {
                 continue;
             }
             if of_four {
-                for place in self.fours.places(window) {
-                    if let Some(start) = self.compare(place, bytes, at) {
-                        found(place.text, start);
-                    }
-                }
+                found_at(self.fours.places(window), at);
             }
-            // These are their windows. A zero may be one of those behind the end.
-            let mut found_whole = |places: &[TextPlace]| {
-                let whole = places.iter().filter(|place| at + place.length as usize <= bytes.len());
-                whole.for_each(|place| found(place.text, at));
-            };
             if of_three {
-                found_whole(self.threes.places(three));
+                found_at(self.threes.places(three), at);
             }
             if of_two {
-                found_whole(self.twos.places(two));
+                found_at(self.twos.places(two), at);
             }
         }
         if !self.ones.is_empty() && (!self.ones_are_rare || bytes.iter().copied().any(is_rare)) {
@@ -143,6 +159,10 @@ impl TextScanner {
     }
 }
 
+fn window_of_five([first, second, third, fourth, fifth]: [u8; 5]) -> u64 {
+    u64::from_le_bytes([first, second, third, fourth, fifth, 0, 0, 0])
+}
+
 fn window_of(bytes: [u8; 4]) -> u64 {
     u64::from(u32::from_le_bytes(bytes))
 }
@@ -155,8 +175,7 @@ pub(super) fn occurrences(text: &[u8]) -> f64 {
 /// Where so many bytes begin that are the least common together, by their letters and by how many texts have four of them.
 fn rarest_window(text: &[u8], length: usize, counts: &HashMap<&[u8], u32>) -> usize {
     let of_letters = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
-    let of_four = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
-    let of_count = |window: &[u8]| window.windows(4).map(of_four).sum::<u32>();
+    let of_count = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
     let commonness = |window: &[u8]| of_letters(window) + of_count(window);
     let windows = text.windows(length).enumerate();
     windows.min_by_key(|(_, window)| commonness(window)).map_or(0, |(at, _)| at)
@@ -181,7 +200,7 @@ fn common(byte: u8) -> u32 {
 #[derive(Clone, Copy, Debug)]
 struct TextPlace {
     text: u32,
-    /// Where its bytes are, unless they are the window.
+    /// Where its bytes are.
     start: u32,
     length: u32,
     offset: u32,

@@ -15,7 +15,7 @@ use sortie_trace::Trace;
 use crate::story::compiled;
 
 /// What indicators decide by, in all the ways in which they are looked for: by texts, by places, and always.
-const METHODS: [&str; 28] = [
+const METHODS: [&str; 31] = [
     "target: arguments.path, pattern: {contains: id_RSA}",
     "target: arguments, pattern: {contains: 'secret word'}",
     "target: '', pattern: {contains: 'path'}",
@@ -48,6 +48,10 @@ const METHODS: [&str; 28] = [
     "target: 'content[*].text', pattern: {regex: '\\x1b.[0-9]+|[\\x{1F300}-\\x{1FAFF}]'}",
     "target: arguments.path, pattern: {regex: '(?i)(?:забудь|игнорируй|secret)\\s+(?:все|word)'}",
     "target: '', expression: {cel: 'has(message.arguments) && \"n\" in message.arguments && message.arguments.path.endsWith(\"word\")'}",
+    // White space of all kinds between words, before them, and as a letter.
+    "target: 'content[*].text', pattern: {regex: '(?i)the[\\s\\v\\pZ\\x{FEFF}]+(?:other[\\s\\v\\pZ\\x{FEFF}]*)?(?:secret|rsa)'}",
+    "target: arguments, pattern: {regex: '\\s{2}(?:word|rsa)|[\\x{200b}\\x{feff}]{2}|\\n ?rsa'}, x-sortie: {texts: true}",
+    "target: arguments.path, pattern: {condition: {contains: \"secret  \\u00a0word\"}}",
 ];
 
 /// What selects messages. The last is for what the agent tells its user.
@@ -159,6 +163,9 @@ fn text() -> impl Strategy<Value = Value> {
         "\u{1F600}",
         "забудь все",
         "Игнорируй \u{2003}ВСЕ",
+        "the\u{a0}\n other \u{feff}rsa",
+        "the  secret  \u{a0}word",
+        "the\u{200b}\u{feff}\u{feff}rsa",
     ];
     prop_oneof![8 => select(words.map(|word| json!(word)).to_vec()), 1 => select(vec![json!(7), json!(150), json!(1.5), json!(null), json!(true), json!(["id_rsa"])])]
 }
@@ -411,4 +418,42 @@ attack:
         "protocol": "mcp", "surfaces": ["tools/call"], "direction": "request", "kind": "request", "id": 1, "connection": "1",
         "sender": "agent", "content": content.to_string()});
     assert_eq!(compare_matches(&[document], &trace("foreign", false, &[message])), 1);
+}
+
+/// What is looked for first is chosen again after a megabyte of texts.
+#[test]
+fn the_same_is_found_before_and_after_words_were_counted() {
+    // Of each alternative, the long word is the one that seems rare. It is in every text.
+    let pattern = |from: usize| {
+        let alternatives = (from..from + 60).map(|at| format!("instruction{at}[0-9]+x[a-z]*bad{at};"));
+        alternatives.collect::<Vec<_>>().join("|")
+    };
+    let text = format!(
+        "
+oatf: '0.1'
+attack:
+  id: COUNTED-001
+  execution: {{mode: mcp_server, state: {{tools: []}}}}
+  indicators:
+    - {{surface: tools/call, direction: request, target: arguments.path, pattern: {{regex: '{}'}}}}
+    - {{surface: tools/call, direction: request, target: arguments.path, pattern: {{regex: '{}'}}}}
+",
+        pattern(0),
+        pattern(60)
+    );
+    let documents = [compiled(&text)];
+    let words: String = (0..120).map(|at| format!("instruction{at}7 ")).collect();
+    let message = |number: usize| {
+        let end =
+            if number % 10 == 0 { format!("instruction{0}1xbad{0};", number % 120) } else { String::new() };
+        let path = format!("{} {number} {end}", words.repeat(10));
+        let content = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read", "arguments": {"path": path}}});
+        json!({"record": "message", "time": "2026-11-17T10:00:00Z", "actor": "shop", "mode": "mcp_server", "phase": "first",
+            "protocol": "mcp", "surfaces": ["tools/call"], "direction": "request", "kind": "request", "id": 1, "connection": "1",
+            "sender": "agent", "content": content.to_string()})
+    };
+    let messages: Vec<Value> = (0..120).map(message).collect();
+    let trace = trace("foreign", false, &messages);
+    assert!(trace.len() > 3 << 19);
+    assert_eq!(compare_matches(&documents, &trace), 12);
 }
