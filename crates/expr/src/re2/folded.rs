@@ -23,9 +23,14 @@ pub struct FoldedText {
     bytes: Vec<u8>,
     /// Places after which a byte stands elsewhere than in the text: in the bytes, and in the text.
     shifts: Vec<(usize, usize)>,
-    /// How many bytes the text has.
+    /// The text, if it is short.
+    source: String,
+    /// How many bytes it has.
     length: usize,
 }
+
+/// So long is a text that is kept, in bytes: one that was folded last is not folded again.
+const LONGEST_KEPT: usize = 1 << 16;
 
 /// How many zeros follow the bytes.
 const PADDING: usize = 3;
@@ -44,6 +49,19 @@ const FOLDED: [u8; 256] = {
     folded
 };
 
+/// So many bytes are looked at together.
+const BLOCK: usize = 16;
+
+/// Whether nothing but the case of letters changes in a block that stands behind no space. Without a branch, so that the compiler looks at all
+/// bytes at once.
+fn is_even(block: &[u8; BLOCK]) -> bool {
+    let is_special = |byte: u8| byte & 0x80 | u8::from(byte.wrapping_sub(b'\t') < 5);
+    let special = block.iter().fold(0, |special, byte| special | is_special(*byte));
+    let is_space = block.map(|byte| u8::from(byte == b' '));
+    let doubled = is_space.iter().zip(&is_space[1..]).fold(0, |doubled, (one, next)| doubled | (one & next));
+    special | doubled == 0
+}
+
 const fn is_ascii_space(byte: u8) -> bool {
     matches!(byte, b'\t'..=b'\r' | b' ')
 }
@@ -61,7 +79,14 @@ pub(super) fn is_space(letter: char) -> bool {
 impl FoldedText {
     /// Folds a text, in place of the one before.
     pub fn fold(&mut self, text: &str) {
-        let Self { bytes, shifts, length } = self;
+        let Self { bytes, shifts, source: kept, length } = self;
+        if !kept.is_empty() && kept == text {
+            return;
+        }
+        kept.clear();
+        if text.len() <= LONGEST_KEPT {
+            kept.push_str(text);
+        }
         shifts.clear();
         *length = text.len();
         bytes.clear();
@@ -69,7 +94,21 @@ impl FoldedText {
         bytes.resize(text.len() + PADDING, 0);
         let source = text.as_bytes();
         let (mut from, mut to, mut last) = (0, 0, 0);
+        // Up to here, bytes are looked at one by one.
+        let mut uneven = 0;
         while let Some(byte) = source.get(from) {
+            // Most blocks are lowered as a whole.
+            if from >= uneven
+                && let Some(block) = source[from..].first_chunk()
+            {
+                if (last == b' ' && block[0] == b' ') || !is_even(block) {
+                    uneven = from + BLOCK;
+                    continue;
+                }
+                bytes[to..to + BLOCK].copy_from_slice(&block.map(|byte| byte.to_ascii_lowercase()));
+                (from, to, last) = (from + BLOCK, to + BLOCK, block[BLOCK - 1]);
+                continue;
+            }
             let folded = FOLDED[usize::from(*byte)];
             // A byte that is zero is folded to zero.
             if (folded != 0 || *byte == 0) && !(folded == b' ' && last == b' ') {
@@ -91,11 +130,10 @@ impl FoldedText {
                     shifts.push((to, from));
                 }
             } else {
-                for at in from..from + width {
-                    bytes[to] = source[at].to_ascii_lowercase();
-                    to += 1;
-                }
-                (from, last) = (from + width, 0);
+                let lower = &mut bytes[to..to + width];
+                lower.copy_from_slice(&source[from..from + width]);
+                lower.make_ascii_lowercase();
+                (from, to, last) = (from + width, to + width, 0);
             }
         }
         bytes.truncate(to);
@@ -141,8 +179,21 @@ mod tests {
 
     fn text() -> impl Strategy<Value = String> {
         let letters = [
-            "A", "z", " ", "\n", "\u{b}", "\u{a0}", "\u{2028}", "\u{3000}", "\u{feff}", "\u{0}", "é", "–",
-            "\u{e000}", "😀",
+            "A",
+            "z",
+            " ",
+            "\n",
+            "\u{b}",
+            "\u{a0}",
+            "\u{2028}",
+            "\u{3000}",
+            "\u{feff}",
+            "\u{0}",
+            "é",
+            "–",
+            "\u{e000}",
+            "😀",
+            "Words of ASCII, and more than a block of them",
         ];
         prop::collection::vec(prop::sample::select(letters.to_vec()), 0..20)
             .prop_map(|letters| letters.concat())
@@ -153,6 +204,8 @@ mod tests {
         fn every_byte_stands_for_a_letter_or_a_run(text in text()) {
             let mut folded = FoldedText::default();
             folded.fold("what was there before");
+            folded.fold(&text);
+            // The same text again is not folded again.
             folded.fold(&text);
             let (mut expected, mut origins) = (Vec::new(), Vec::new());
             let mut at = 0;
