@@ -1,5 +1,7 @@
 //! Says of most texts at once that they are not part of another one.
 
+use super::scanner::common;
+
 /// So many bits stand for the trigrams of a text.
 const BITS: u32 = 15;
 /// So many for those of a short one.
@@ -15,9 +17,13 @@ pub(super) struct TextTrigrams([u16; 2]);
 const NONE: u16 = u16::MAX;
 
 impl TextTrigrams {
+    /// The two of a text that are the least common, by their letters.
     pub(super) fn of(text: &[u8]) -> Self {
-        let (first, last) = (text.first_chunk().copied(), text.last_chunk().copied());
-        Self(first.zip(last).map_or([NONE; 2], |(first, last)| [number(first), number(last)]))
+        let mut trigrams: Vec<[u8; 3]> = text.array_windows().copied().collect();
+        trigrams.sort_by_key(|trigram| trigram.map(common).iter().sum::<u32>());
+        let mut rarest = trigrams.into_iter().map(number);
+        let first = rarest.next().unwrap_or(NONE);
+        Self([first, rarest.find(|other| *other != first).unwrap_or(first)])
     }
 }
 
