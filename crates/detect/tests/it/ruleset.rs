@@ -338,8 +338,17 @@ fn compare_matches(documents: &[Arc<Compiled>], trace: &str) -> usize {
     together.len()
 }
 
+/// How many cases there are. `SORTIE_PAIRS` says how many pairs of a document and a trace they have together; a million is the long run.
+fn cases() -> u32 {
+    // A case has one trace and from one to 23 documents.
+    let of_pairs = |pairs: u32| pairs.div_ceil(12);
+    let pairs =
+        std::env::var("SORTIE_PAIRS").ok().map(|pairs| pairs.parse().expect("SORTIE_PAIRS is a number"));
+    pairs.map_or(if cfg!(debug_assertions) { 100 } else { 20_000 }, of_pairs)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 100 } else { 20_000 }))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn together_is_what_each_says_alone(
@@ -420,7 +429,7 @@ attack:
     assert_eq!(compare_matches(&[document], &trace("foreign", false, &[message])), 1);
 }
 
-/// What is looked for first is chosen again after a megabyte of texts.
+/// What is looked for first is chosen again after some texts were counted.
 #[test]
 fn the_same_is_found_before_and_after_words_were_counted() {
     // Of each alternative, the long word is the one that seems rare. It is in every text.
@@ -442,10 +451,13 @@ attack:
         pattern(60)
     );
     let documents = [compiled(&text)];
-    let words: String = (0..120).map(|at| format!("instruction{at}7 ")).collect();
+    let words = (0..120).map(|at| format!("instruction{at}7 ")).collect::<Vec<_>>().concat();
     let message = |number: usize| {
-        let end =
-            if number % 10 == 0 { format!("instruction{0}1xbad{0};", number % 120) } else { String::new() };
+        let end = if number.is_multiple_of(10) {
+            format!("instruction{0}1xbad{0};", number % 120)
+        } else {
+            String::new()
+        };
         let path = format!("{} {number} {end}", words.repeat(10));
         let content = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read", "arguments": {"path": path}}});
         json!({"record": "message", "time": "2026-11-17T10:00:00Z", "actor": "shop", "mode": "mcp_server", "phase": "first",
