@@ -7,6 +7,7 @@ use sortie_oatf::CompiledIndicator;
 use sortie_oatf::model::Direction as Side;
 use sortie_trace::{Direction, Message};
 
+use super::sample::TrafficSample;
 use super::texts::TextRules;
 use super::{Ruleset, u32_of};
 use crate::selection::looks_at_answers;
@@ -18,6 +19,7 @@ const MAX_CLASSES: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct ClassLookup {
     known: RwLock<HashMap<MessageClass, ClassRules>>,
+    sample: Arc<TrafficSample>,
 }
 
 /// What looks at messages, and at the answers in them.
@@ -78,8 +80,8 @@ impl ClassLookup {
         let (answers, messages): (Vec<u32>, Vec<u32>) =
             concerned.iter().partition(|number| looks_at_answers(rules.indicator(**number)));
         let made = ClassRules {
-            messages: Arc::new(TextRules::new(rules, &messages)),
-            answers: Arc::new(TextRules::new(rules, &answers)),
+            messages: Arc::new(TextRules::new(rules, &messages, &self.sample)),
+            answers: Arc::new(TextRules::new(rules, &answers, &self.sample)),
             concerned,
         };
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);

@@ -3,11 +3,12 @@
 //! Each text of a message is looked at once, for all indicators that look where it stands. An indicator is asked about the message when its
 //! pattern matches such a text: until then nothing of the message is copied.
 
+use memchr::memchr2_iter;
 use serde_json::Value;
 use sortie_expr::re2::{ByteCounts, FoldedText, TextPlace};
 
 use super::memory::{Subject, TextMemory, Viewpoint};
-use super::plan::{ClauseUse, ListUses, PlaceUses, TextPlan};
+use super::plan::{ClauseUse, PlaceUses, TextPlan};
 use super::texts::{ClausePlace, ListedText, RestPatterns, TextClause, TextRules};
 use super::trigrams::Trigrams;
 use super::{Route, Ruleset, u32_of};
@@ -46,8 +47,8 @@ pub(crate) struct TextScan {
     /// The trigrams of the text, once somebody asked for them.
     trigrams: Option<Box<Trigrams>>,
     is_summed: bool,
-    /// For each list, the last text that it was sought in, and whether one of it was there.
-    lists: Vec<(u32, bool)>,
+    /// For each list, what is known of it.
+    lists: Vec<KnownList>,
     places: Vec<FoundText>,
     reached: Vec<(usize, usize)>,
     next: Vec<(usize, usize)>,
@@ -64,6 +65,17 @@ pub(crate) struct TextScan {
 
 /// Where a text would be that is not there.
 const ABSENT: u32 = u32::MAX;
+
+/// What is known of a list of texts.
+#[derive(Clone, Copy, Debug, Default)]
+struct KnownList {
+    /// The last text that it was sought in.
+    stamp: u32,
+    /// Whether one of it was there.
+    has_one: bool,
+    /// Whether all places of all of it are known.
+    is_located: bool,
+}
 
 /// A place of a text.
 #[derive(Clone, Copy, Debug)]
@@ -151,9 +163,8 @@ impl Look<'_> {
     }
 
     fn look_anew(&mut self, kind: TextKind, text: &str) {
-        let odd = !text.is_ascii() && text.contains(['\u{212a}', '\u{17f}']);
         self.begin_text();
-        if odd {
+        if has_odd_letter(text) {
             self.ask_all(kind, text);
             return;
         }
@@ -176,9 +187,9 @@ impl Look<'_> {
         let plan = self.plan;
         for at in 0..self.scan.texts.len() {
             let number = self.scan.texts[at];
-            for PlaceUses { place, lists } in &plan.uses[number as usize] {
-                if self.is_for(*place, kind) {
-                    self.ask_uses(lists, kind, text);
+            for uses in plan.uses(number) {
+                if self.is_for(uses.place, kind) {
+                    self.ask_uses(uses, kind, text);
                 }
             }
         }
@@ -188,12 +199,13 @@ impl Look<'_> {
         places.clear();
     }
 
-    fn ask_uses(&mut self, lists: &[ListUses], kind: TextKind, text: &str) {
-        for ListUses { other, clauses } in lists {
-            if other.is_some_and(|list| !self.has_one_of(list)) {
+    fn ask_uses(&mut self, uses: &PlaceUses, kind: TextKind, text: &str) {
+        let plan = self.plan;
+        for of_list in plan.lists(uses) {
+            if of_list.other.is_some_and(|list| !self.has_one_of(list)) {
                 continue;
             }
-            for ClauseUse { clause, indicator } in clauses {
+            for ClauseUse { clause, indicator } in plan.clauses(of_list) {
                 if self.scan.asked[*indicator as usize] != self.scan.stamp && self.route.selects(*indicator) {
                     self.ask_clause(&self.texts.clauses[*clause as usize], kind, text);
                 }
@@ -208,45 +220,54 @@ impl Look<'_> {
             scan.found.resize(self.texts.texts.len(), 0);
         }
         if scan.lists.len() < self.texts.lists.len() {
-            scan.lists.resize(self.texts.lists.len(), (0, false));
+            scan.lists.resize(self.texts.lists.len(), KnownList::default());
         }
         scan.asked.resize(self.rules.indicators.len(), 0);
         scan.stamp = scan.stamp.wrapping_add(1);
         if scan.stamp == 0 {
             scan.asked.fill(0);
-            scan.lists.fill((0, false));
+            scan.lists.fill(KnownList::default());
             scan.stamp = 1;
         }
     }
 
     /// Whether the text that is looked at has one of the texts of a list.
     fn has_one_of(&mut self, list: u32) -> bool {
-        let (stamp, has_one) = self.scan.lists[list as usize];
-        if stamp == self.scan.stamp {
-            return has_one;
+        let known = self.scan.lists[list as usize];
+        if known.stamp == self.scan.stamp {
+            return known.has_one;
         }
         let rules = self.texts;
         let has_one = rules.list(list).iter().any(|listed| self.last_place(*listed) > 0);
-        self.scan.lists[list as usize] = (self.scan.stamp, has_one);
+        self.scan.lists[list as usize] =
+            KnownList { stamp: self.scan.stamp, has_one, is_located: self.plan.has_all_of(list) };
         has_one
+    }
+
+    /// Looks for all texts of a list of which one is there.
+    fn locate(&mut self, list: u32) {
+        if !std::mem::replace(&mut self.scan.lists[list as usize].is_located, true) {
+            let rules = self.texts;
+            for listed in rules.list(list) {
+                self.last_place(*listed);
+            }
+        }
     }
 
     /// 1 + the last place of a text; 0 where it is not there.
     fn last_place(&mut self, listed: ListedText) -> u32 {
         let scan = &mut *self.scan;
-        if !scan.has_all {
-            if !std::mem::replace(&mut scan.is_summed, true) {
-                scan.trigrams.get_or_insert_default().sum(scan.folded.as_bytes());
-            }
-            if scan.trigrams.as_ref().is_some_and(|trigrams| !trigrams.may_have(listed.trigrams)) {
-                return 0;
-            }
-        }
         let known = scan.found[listed.text as usize];
-        let required = &self.texts.texts[listed.text as usize];
         if known != 0 || scan.has_all || self.plan.is_rarest(listed.text) {
             return if known == ABSENT { 0 } else { known };
         }
+        if !std::mem::replace(&mut scan.is_summed, true) {
+            scan.trigrams.get_or_insert_default().sum(scan.folded.as_bytes());
+        }
+        if scan.trigrams.as_ref().is_some_and(|trigrams| !trigrams.may_have(listed.trigrams)) {
+            return 0;
+        }
+        let required = &self.texts.texts[listed.text as usize];
         let (mut last, mut from) = (0, 0);
         while let Some(at) = scan.folded.as_bytes().get(from..).and_then(|rest| required.finder.find(rest))
             && scan.places.len() < MOST_PLACES
@@ -396,10 +417,8 @@ impl Look<'_> {
                 return None;
             }
         }
-        // So that all of their places are known.
-        let rules = self.texts;
-        for listed in clause.steps.iter().flat_map(|step| rules.list(step.list)) {
-            self.last_place(*listed);
+        for step in &clause.steps {
+            self.locate(step.list);
         }
         let TextScan { found, places, reached, next, .. } = &mut *self.scan;
         if places.len() >= MOST_PLACES {
@@ -410,11 +429,14 @@ impl Look<'_> {
         for step in clause.steps.iter().rev() {
             next.clear();
             for ListedText { text, .. } in self.texts.list(step.list) {
+                let mut at = found[*text as usize];
+                if at == 0 || at == ABSENT {
+                    continue;
+                }
                 let needle = self.texts.texts[*text as usize].needle();
                 // A space may be the beginning of the next one too.
                 let length = needle.len() - usize::from(needle.ends_with(b" "));
-                let mut at = found[*text as usize];
-                while at > 0 && at != ABSENT {
+                while at > 0 {
                     let FoundText { start, before } = places[at as usize - 1];
                     next.push((start, start + length));
                     at = before;
@@ -437,6 +459,17 @@ impl Look<'_> {
     }
 }
 
+/// Whether a text has one of the two letters that are ASCII letters when case does not count.
+fn has_odd_letter(text: &str) -> bool {
+    // Their last bytes are rare in texts that are not ASCII, and their first ones are not.
+    let bytes = text.as_bytes();
+    !bytes.is_ascii()
+        && memchr2_iter(0xaa, 0xbf, bytes).any(|last| {
+            let until = &bytes[..=last];
+            until.ends_with("\u{212a}".as_bytes()) || until.ends_with("\u{17f}".as_bytes())
+        })
+}
+
 /// Whether one of these places is behind an end, and not too far away.
 fn leads_to(reached: &[(usize, usize)], end: usize, most: Option<usize>) -> bool {
     let behind = reached.partition_point(|(start, _)| *start < end);
@@ -450,4 +483,22 @@ enum TextOrder {
     Known,
     /// There are too many of them.
     Unknown,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_odd_letter;
+
+    #[test]
+    fn two_letters_are_odd() {
+        for (text, is_odd) in [
+            ("Kelvin", false),
+            ("\u{212a}elvin", true),
+            ("wa\u{17f}", true),
+            ("\u{2bf} \u{12a}\u{ff}\u{aa}\u{bf}\u{212b}", false),
+            ("\u{12a} \u{2bf}\u{212a}", true),
+        ] {
+            assert_eq!(has_odd_letter(text), is_odd, "{text}");
+        }
+    }
 }

@@ -27,6 +27,7 @@ mod places;
 mod plan;
 mod prefilter;
 mod route;
+mod sample;
 mod scanner;
 mod texts;
 mod trigrams;

@@ -6,11 +6,12 @@
 //! like one of them. `cargo xtask bench scan` guards it.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
 
+use aho_corasick::packed::{Builder, Searcher};
 use memchr::memchr_iter;
 use sortie_expr::re2::FoldedText;
 
+use super::sample::WindowCounts;
 use super::u32_of;
 
 /// Finds texts.
@@ -27,10 +28,14 @@ pub(super) struct TextScanner {
     /// Texts of three and of two bytes.
     threes: WindowTable<8>,
     twos: WindowTable<10>,
+    /// Where one of these three may begin.
+    short: ShortTable,
     /// Texts of one byte.
     ones: Vec<(u8, u32)>,
     /// Whether few messages have one of these bytes.
     ones_are_rare: bool,
+    /// Says whether one of the texts is there at all, where there are few of them.
+    few: Option<Searcher>,
 }
 
 /// At every so many places it is asked whether a long text is there.
@@ -41,22 +46,30 @@ const LONG: usize = 8 + LONG_STRIDE - 1;
 const MIDDLE_STRIDE: usize = 2;
 const MIDDLE: usize = 5 + MIDDLE_STRIDE - 1;
 
+/// So many texts are few: the registers of the processor hold something of each.
+const FEW: usize = 64;
+
 /// Whether a byte is of a character that few texts have.
 fn is_rare(byte: u8) -> bool {
     !byte.is_ascii() || (byte < b' ' && !(b'\t'..=b'\r').contains(&byte))
 }
 
+/// Whether one of some bytes is rare. So many are looked at without a branch that the compiler looks at them all at once.
+fn has_rare(bytes: &[u8]) -> bool {
+    bytes.chunks(64).any(|some| some.iter().fold(false, |is_there, byte| is_there | is_rare(*byte)))
+}
+
 impl TextScanner {
-    /// Folded texts, with the number by which each is told.
-    pub(super) fn new<'t>(texts: impl Iterator<Item = (u32, &'t [u8])> + Clone) -> Self {
-        let mut counts: HashMap<&[u8], u32> = HashMap::new();
-        for window in texts.clone().flat_map(|(_, text)| text.windows(4)) {
-            *counts.entry(window).or_default() += 1;
-        }
+    /// Folded texts, with the number by which each is told. `counts` says how often their windows are in messages.
+    pub(super) fn new<'t>(texts: impl Iterator<Item = (u32, &'t [u8])>, counts: &WindowCounts) -> Self {
         let (mut bytes, mut ones) = (Vec::new(), Vec::new());
         let (mut eights, mut fives, mut fours) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut threes, mut twos) = (Vec::new(), Vec::new());
+        let (mut threes, mut twos, mut short) = (Vec::new(), Vec::new(), ShortTable::default());
+        let mut few = Builder::new();
         for (number, text) in texts {
+            if few.len() <= FEW {
+                few.add(text);
+            }
             let mut place =
                 TextPlace { text: number, start: u32_of(bytes.len()), length: u32_of(text.len()), offset: 0 };
             match *text {
@@ -65,32 +78,37 @@ impl TextScanner {
                 _ => {
                     bytes.extend_from_slice(text);
                     if let [first, second] = *text {
+                        short.add_two([first, second]);
                         twos.push((window_of([first, second, 0, 0]), place));
                     } else if let [first, second, third] = *text {
+                        short.add([first, second, third]);
                         threes.push((window_of([first, second, third, 0]), place));
                     } else if text.len() >= LONG {
-                        let rarest = rarest_window(text, LONG, &counts);
+                        let rarest = counts.rarest::<8>(text, LONG_STRIDE);
                         for (at, window) in text.array_windows().enumerate().skip(rarest).take(LONG_STRIDE) {
                             place.offset = u32_of(at);
                             eights.push((u64::from_le_bytes(*window), place));
                         }
                     } else if text.len() >= MIDDLE {
-                        let rarest = rarest_window(text, MIDDLE, &counts);
+                        let rarest = counts.rarest::<5>(text, MIDDLE_STRIDE);
                         for (at, window) in text.array_windows().enumerate().skip(rarest).take(MIDDLE_STRIDE)
                         {
                             place.offset = u32_of(at);
                             fives.push((window_of_five(*window), place));
                         }
                     } else {
-                        let at = rarest_window(text, 4, &counts);
+                        let at = counts.rarest::<4>(text, 1);
                         place.offset = u32_of(at);
+                        short.add([text[at], text[at + 1], text[at + 2]]);
                         fours.push((window_of([text[at], text[at + 1], text[at + 2], text[at + 3]]), place));
                     }
                 }
             }
         }
         Self {
+            few: if ones.is_empty() && few.len() <= FEW { few.build() } else { None },
             bytes,
+            short,
             eights: WindowTable::new(eights),
             fives: WindowTable::new(fives),
             fours: WindowTable::new(fours),
@@ -104,6 +122,9 @@ impl TextScanner {
     /// Calls `found` with every place of every text: its number, and where it begins. Places of one text are in order.
     pub(super) fn scan(&self, text: &FoldedText, mut found: impl FnMut(u32, usize)) {
         let bytes = text.as_bytes();
+        if self.few.as_ref().is_some_and(|few| few.find(bytes).is_none()) {
+            return;
+        }
         let mut found_at = |places: &[TextPlace], at: usize| {
             for place in places {
                 if let Some(start) = self.compare(place, bytes, at) {
@@ -111,38 +132,40 @@ impl TextScanner {
                 }
             }
         };
-        for (at, window) in bytes.array_windows().step_by(LONG_STRIDE).enumerate() {
+        // Where no text is that long, nothing is looked at.
+        let long = if self.eights.is_empty() { &[] } else { bytes };
+        for (at, window) in long.array_windows().step_by(LONG_STRIDE).enumerate() {
             let window = u64::from_le_bytes(*window);
             if self.eights.may_have(window) {
                 found_at(self.eights.places(window), at * LONG_STRIDE);
             }
         }
-        for (at, window) in bytes.array_windows().step_by(MIDDLE_STRIDE).enumerate() {
+        let middle = if self.fives.is_empty() { &[] } else { bytes };
+        for (at, window) in middle.array_windows().step_by(MIDDLE_STRIDE).enumerate() {
             let window = window_of_five(*window);
             if self.fives.may_have(window) {
                 found_at(self.fives.places(window), at * MIDDLE_STRIDE);
             }
         }
         // The last bytes begin a window too.
-        for (at, window) in text.padded().array_windows().enumerate() {
-            let window = window_of(*window);
-            let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
-            let (of_four, of_three, of_two) =
-                (self.fours.may_have(window), self.threes.may_have(three), self.twos.may_have(two));
-            if !(of_four | of_three | of_two) {
-                continue;
-            }
-            if of_four {
-                found_at(self.fours.places(window), at);
-            }
-            if of_three {
-                found_at(self.threes.places(three), at);
-            }
-            if of_two {
-                found_at(self.twos.places(two), at);
+        let short = if self.short.is_empty { &[] } else { text.padded() };
+        for (at, window) in short.array_windows().enumerate() {
+            let window = u32::from_le_bytes(*window);
+            if self.short.may_begin(window) {
+                let window = u64::from(window);
+                let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
+                if self.fours.may_have(window) {
+                    found_at(self.fours.places(window), at);
+                }
+                if self.threes.may_have(three) {
+                    found_at(self.threes.places(three), at);
+                }
+                if self.twos.may_have(two) {
+                    found_at(self.twos.places(two), at);
+                }
             }
         }
-        if !self.ones.is_empty() && (!self.ones_are_rare || bytes.iter().copied().any(is_rare)) {
+        if !self.ones.is_empty() && (!self.ones_are_rare || has_rare(bytes)) {
             for (byte, number) in &self.ones {
                 memchr_iter(*byte, bytes).for_each(|at| found(*number, at));
             }
@@ -172,17 +195,8 @@ pub(super) fn occurrences(text: &[u8]) -> f64 {
     text.iter().map(|byte| f64::from(common(*byte)) - 13.0).sum::<f64>().exp2()
 }
 
-/// Where so many bytes begin that are the least common together, by their letters and by how many texts have four of them.
-fn rarest_window(text: &[u8], length: usize, counts: &HashMap<&[u8], u32>) -> usize {
-    let of_letters = |window: &[u8]| window.iter().map(|byte| common(*byte)).sum::<u32>();
-    let of_count = |window: &[u8]| counts.get(window).map_or(0, |count| 4 * count.ilog2());
-    let commonness = |window: &[u8]| of_letters(window) + of_count(window);
-    let windows = text.windows(length).enumerate();
-    windows.min_by_key(|(_, window)| commonness(window)).map_or(0, |(at, _)| at)
-}
-
 /// How common a byte is in texts, roughly.
-fn common(byte: u8) -> u32 {
+pub(super) fn common(byte: u8) -> u32 {
     match byte {
         b' ' => 11,
         b'e' | b't' => 10,
@@ -204,6 +218,47 @@ struct TextPlace {
     start: u32,
     length: u32,
     offset: u32,
+}
+
+/// Which three bytes short texts begin with: a look at one word tells it, and those of the letters are in a few lines of the cache.
+#[derive(Debug)]
+struct ShortTable {
+    /// By the first two bytes, a bit for the third.
+    thirds: Box<[u32; 1 << 14]>,
+    is_empty: bool,
+}
+
+impl Default for ShortTable {
+    fn default() -> Self {
+        #[allow(clippy::large_stack_arrays)] // 64 kB, which are on the stack in builds that are not optimised
+        Self { thirds: Box::new([0; 1 << 14]), is_empty: true }
+    }
+}
+
+impl ShortTable {
+    /// The word of the first two bytes. Some share it, which are hardly ever in a text.
+    #[inline]
+    fn word(window: u32) -> usize {
+        (window & 0x7f | window >> 1 & 0x3f80) as usize
+    }
+
+    /// Texts that begin with three bytes.
+    fn add(&mut self, [first, second, third]: [u8; 3]) {
+        let window = u32::from_le_bytes([first, second, third, 0]);
+        self.thirds[Self::word(window)] |= 1 << (third & 31);
+        self.is_empty = false;
+    }
+
+    /// Texts that begin with two bytes.
+    fn add_two(&mut self, [first, second]: [u8; 2]) {
+        self.thirds[Self::word(u32::from_le_bytes([first, second, 0, 0]))] = u32::MAX;
+        self.is_empty = false;
+    }
+
+    #[inline]
+    fn may_begin(&self, window: u32) -> bool {
+        self.thirds[Self::word(window)] >> (window >> 16 & 31) & 1 == 1
+    }
 }
 
 /// Texts by a few of their bytes. The table of bits has 2^`WORDS` words.
@@ -245,6 +300,10 @@ impl<const WORDS: u32> WindowTable<WORDS> {
         Self { bits, slots, places }
     }
 
+    fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     fn mixed(window: u64) -> u64 {
         window.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -253,6 +312,7 @@ impl<const WORDS: u32> WindowTable<WORDS> {
     #[inline]
     fn bits_of(window: u64) -> (usize, u64) {
         let mixed = Self::mixed(window);
+        #[allow(clippy::cast_possible_truncation)] // it has `WORDS` bits
         let word = (mixed >> (64 - WORDS)) as usize;
         (word, 1 << (mixed >> (58 - WORDS) & 63) | 1 << (mixed >> (52 - WORDS) & 63))
     }
@@ -294,10 +354,20 @@ mod tests {
         fn every_place_of_every_text_is_found(
             short in prop::collection::btree_set("[ab\u{e9}\u{1b}\u{0}]{1,6}", 1..40),
             long in prop::collection::btree_set("(ab|ba|b\u{e9}a){5,7}", 0..40),
+            has_ones: bool,
             text in "[ab\u{e9}\u{1b}\u{0}]{0,60}|(ab|ba|b\u{e9}a){0,40}",
+            counted: bool,
         ) {
-            let texts: Vec<String> = short.into_iter().chain(long).collect();
-            let scanner = TextScanner::new((0..).zip(texts.iter().map(String::as_bytes)));
+            // With texts of one byte, nothing says of a text that none of them is there.
+            let texts = short.into_iter().chain(long).filter(|text| has_ones || text.len() > 1);
+            let texts: Vec<String> = texts.collect();
+            let mut counts = WindowCounts::default();
+            if counted {
+                let mut folded = FoldedText::default();
+                folded.fold("abababba");
+                counts.add(&folded);
+            }
+            let scanner = TextScanner::new((0..).zip(texts.iter().map(String::as_bytes)), &counts);
             let mut found = Vec::new();
             let mut folded = FoldedText::default();
             folded.fold(&text);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use indexmap::{IndexMap, IndexSet};
 use memchr::memmem::Finder;
@@ -13,6 +14,7 @@ use sortie_oatf::compile::{RequiredPlace, TextPattern};
 
 use super::places::PlaceTree;
 use super::plan::TextPlans;
+use super::sample::{TrafficSample, WindowCounts};
 use super::scanner::TextScanner;
 use super::trigrams::TextTrigrams;
 use super::{Ruleset, next_id, u32_of};
@@ -40,6 +42,8 @@ pub(crate) struct TextRules {
     pub(super) lists: Vec<Range<u32>>,
     pub(super) listed: Vec<ListedText>,
     pub(super) plans: TextPlans,
+    /// What the traffic is like that they look at.
+    pub(super) sample: Arc<TrafficSample>,
     /// Indicators that look for a text wherever it is, in names too.
     pub(super) anywhere: Vec<u32>,
     /// Of those, the ones that need a text that matches one of some patterns.
@@ -181,7 +185,7 @@ pub(super) struct Step {
 
 impl TextRules {
     /// Some indicators of a ruleset.
-    pub(super) fn new(rules: &Ruleset, numbers: &[u32]) -> Self {
+    pub(super) fn new(rules: &Ruleset, numbers: &[u32], sample: &Arc<TrafficSample>) -> Self {
         let mut builder = TextRulesBuilder::default();
         for number in numbers {
             let about = &rules.indicators[*number as usize];
@@ -190,7 +194,7 @@ impl TextRules {
                 builder.add(*number, rules.indicator(*number));
             }
         }
-        builder.build()
+        builder.build(Arc::clone(sample))
     }
 
     /// Whether there is nothing to look for.
@@ -285,7 +289,7 @@ impl TextRulesBuilder {
         self.clauses.push(TextClause { indicator, place, steps, bytes: clause.bytes.into() });
     }
 
-    fn build(mut self) -> TextRules {
+    fn build(mut self, sample: Arc<TrafficSample>) -> TextRules {
         self.rest.sort_by_key(|(node, below, ..)| (*node, *below));
         for rest in self.rest.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
             let (node, below, ..) = rest[0];
@@ -305,7 +309,7 @@ impl TextRulesBuilder {
         }
         TextRules {
             id: next_id(),
-            all: TextScanner::new(all),
+            all: TextScanner::new(all, &WindowCounts::default()),
             texts: texts.collect(),
             always: self.always,
             tree: self.tree,
@@ -314,6 +318,7 @@ impl TextRulesBuilder {
             lists,
             listed,
             plans: TextPlans::default(),
+            sample,
             anywhere: self.anywhere,
             expressions: self.expressions,
         }
