@@ -68,7 +68,8 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     let sessions = corpus::sessions(&rules, folder.path())?;
     drop(rules);
     if let Some(keep) = keep {
-        for (name, corpus) in [("few", sessions.few()), ("many", sessions.many())] {
+        for (name, corpus) in [("few", sessions.few()), ("many", sessions.many()), ("quiet", sessions.none())]
+        {
             let path = Path::new(keep).join(format!("{name}.jsonl"));
             let bytes = corpus.write(&path, megabytes * 1_000_000).map_err(|error| error.to_string())?;
             println!("{CHILD} {} {} all {}", path.display(), corpus.size(), folders.join(" "));
@@ -88,7 +89,7 @@ fn run(arguments: &[String]) -> Result<bool, String> {
     }
     // What it takes in memory is not to be in the way of what follows.
     drop(rival);
-    passes &= growth(&sessions.none(), &folders, compiled.len(), folder.path())?;
+    passes &= growth(&sessions.none(), megabytes, &folders, compiled.len(), folder.path())?;
     Ok(passes)
 }
 
@@ -101,9 +102,15 @@ fn load(folders: &[&str]) -> Result<Vec<Arc<Compiled>>, String> {
 }
 
 /// What 10, 100 and 1,000 documents cost where nothing matches.
-fn growth(corpus: &Corpus, folders: &[&str], all: usize, folder: &Path) -> Result<bool, String> {
+fn growth(
+    corpus: &Corpus,
+    megabytes: usize,
+    folders: &[&str],
+    all: usize,
+    folder: &Path,
+) -> Result<bool, String> {
     let path = folder.join("quiet.jsonl");
-    let bytes = corpus.write(&path, 100_000_000).map_err(|error| error.to_string())?;
+    let bytes = corpus.write(&path, megabytes * 1_000_000).map_err(|error| error.to_string())?;
     println!("\nnothing matches: {} MB", bytes / 1_000_000);
     let mut costs = Vec::new();
     for count in [10, 100, 1_000] {
