@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
+use memchr::memchr;
 use sortie_import::RecordingFile;
 
 use crate::session::MAX_LINE_BYTES;
@@ -54,6 +55,9 @@ fn plain_trace(path: &Path) -> Option<u64> {
 /// The lines of a file, with the position of each.
 pub(crate) struct Lines<R> {
     reader: R,
+    /// How many bytes of what the reader holds were told already.
+    told: usize,
+    /// A line that the reader does not hold as a whole.
     line: Vec<u8>,
     /// Where the line that was read last begins.
     start: u64,
@@ -85,14 +89,20 @@ impl<R: BufRead> Lines<R> {
     }
 
     fn at(reader: R, start: u64) -> Self {
-        Self { reader, line: Vec::new(), start, next: start }
+        Self { reader, told: 0, line: Vec::new(), start, next: start }
     }
 
     /// The next line, where it begins, and whether it is whole: the rest of one that is too long is passed over.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<(u64, &[u8], bool)>> {
+        self.reader.consume(std::mem::take(&mut self.told));
+        self.start = self.next;
+        if let Some(length) = self.held_line()? {
+            (self.told, self.next) = (length, self.next + length as u64);
+            // The reader holds it already: nothing is read here.
+            return Ok(Some((self.start, &self.reader.fill_buf()?[..length], true)));
+        }
         self.line.clear();
         self.line.shrink_to(KEPT);
-        self.start = self.next;
         let limit = MAX_LINE_BYTES as u64 + 1;
         let read = self.reader.by_ref().take(limit).read_until(b'\n', &mut self.line)?;
         if read == 0 {
@@ -106,8 +116,43 @@ impl<R: BufRead> Lines<R> {
         Ok(Some((self.start, &self.line, is_whole)))
     }
 
+    /// The length of the next line, where the reader holds all of it.
+    fn held_line(&mut self) -> io::Result<Option<usize>> {
+        loop {
+            match self.reader.fill_buf() {
+                Ok(held) => {
+                    return Ok(memchr(b'\n', held)
+                        .map(|end| end + 1)
+                        .filter(|length| *length <= MAX_LINE_BYTES));
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     fn skip_line(&mut self) -> io::Result<()> {
         self.next += self.reader.skip_until(b'\n')? as u64;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_the_same_however_much_the_reader_holds() {
+        let text = b"one\n\nthe third line is longer\nfour\r\nlast";
+        for capacity in 1..=text.len() + 1 {
+            let mut lines = Lines::new(BufReader::with_capacity(capacity, &text[..]));
+            let (mut read, mut at) = (Vec::new(), Vec::new());
+            while let Some((start, line, is_whole)) = lines.next_line().unwrap() {
+                assert!(is_whole);
+                read.extend_from_slice(line);
+                at.push(start);
+            }
+            assert_eq!((&read[..], &at[..]), (&text[..], &[0, 4, 5, 30, 36][..]), "{capacity}");
+        }
     }
 }
