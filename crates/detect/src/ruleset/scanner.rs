@@ -20,14 +20,14 @@ pub(super) struct TextScanner {
     /// All bytes of the texts, one after the other.
     bytes: Vec<u8>,
     /// Texts of at least `LONG` bytes, by eight of them.
-    eights: WindowTable<13>,
+    eights: WindowTable<0x2000>,
     /// Other texts of at least `MIDDLE` bytes, by five of them.
-    fives: WindowTable<11>,
+    fives: WindowTable<0x800>,
     /// Other texts of at least four bytes, by four of them.
-    fours: WindowTable<9>,
+    fours: WindowTable<0x200>,
     /// Texts of three and of two bytes.
-    threes: WindowTable<8>,
-    twos: WindowTable<10>,
+    threes: WindowTable<0x100>,
+    twos: WindowTable<0x400>,
     /// Where one of these three may begin.
     short: ShortTable,
     /// Texts of one byte.
@@ -70,8 +70,8 @@ impl TextScanner {
             if few.len() <= FEW {
                 few.add(text);
             }
-            let mut place =
-                TextPlace { text: number, start: u32_of(bytes.len()), length: u32_of(text.len()), offset: 0 };
+            let (start, length) = (u32_of(bytes.len()), u32_of(text.len()));
+            let mut place = TextPlace { text: number, start, length, offset: 0, is_last: false };
             match *text {
                 [] => {}
                 [byte] => ones.push((byte, number)),
@@ -125,43 +125,43 @@ impl TextScanner {
         if self.few.as_ref().is_some_and(|few| few.find(bytes).is_none()) {
             return;
         }
-        let mut found_at = |places: &[TextPlace], at: usize| {
-            for place in places {
-                if let Some(start) = self.compare(place, bytes, at) {
-                    found(place.text, start);
-                }
+        let mut found_at = |place: &TextPlace, at: usize| {
+            if let Some(start) = self.compare(place, bytes, at) {
+                found(place.text, start);
             }
         };
-        // Where no text is that long, nothing is looked at.
-        let long = if self.eights.is_empty() { &[] } else { bytes };
-        for (at, window) in long.array_windows().step_by(LONG_STRIDE).enumerate() {
-            let window = u64::from_le_bytes(*window);
-            if self.eights.may_have(window) {
-                found_at(self.eights.places(window), at * LONG_STRIDE);
+        // One read of eight bytes serves four places. Zeros follow the text, so that its last bytes begin windows too.
+        for (step, window) in text.padded().array_windows().step_by(LONG_STRIDE).enumerate() {
+            let (at, window) = (step * LONG_STRIDE, u64::from_le_bytes(*window));
+            let fives = [window & FIVE, window >> (8 * MIDDLE_STRIDE) & FIVE];
+            let is_long = self.eights.may_have(window);
+            let are_middle = fives.map(|window| self.fives.may_have(window));
+            let may_begin = [0, 8, 16, 24].map(|bits| self.short.may_begin(window >> bits));
+            if !(is_long
+                | (are_middle[0] | are_middle[1])
+                | may_begin.iter().fold(false, |any, one| any | one))
+            {
+                continue;
             }
-        }
-        let middle = if self.fives.is_empty() { &[] } else { bytes };
-        for (at, window) in middle.array_windows().step_by(MIDDLE_STRIDE).enumerate() {
-            let window = window_of_five(*window);
-            if self.fives.may_have(window) {
-                found_at(self.fives.places(window), at * MIDDLE_STRIDE);
+            if is_long {
+                self.eights.places(window, |place| found_at(place, at));
             }
-        }
-        // The last bytes begin a window too.
-        let short = if self.short.is_empty { &[] } else { text.padded() };
-        for (at, window) in short.array_windows().enumerate() {
-            let window = u32::from_le_bytes(*window);
-            if self.short.may_begin(window) {
-                let window = u64::from(window);
-                let (three, two) = (window & 0x00ff_ffff, window & 0xffff);
-                if self.fours.may_have(window) {
-                    found_at(self.fours.places(window), at);
+            for ((is_middle, window), offset) in are_middle.into_iter().zip(fives).zip([0, MIDDLE_STRIDE]) {
+                if is_middle {
+                    self.fives.places(window, |place| found_at(place, at + offset));
+                }
+            }
+            for (offset, _) in may_begin.into_iter().enumerate().filter(|(_, may_begin)| *may_begin) {
+                let (window, at) = (window >> (8 * offset), at + offset);
+                let (four, three, two) = (window & 0xffff_ffff, window & 0x00ff_ffff, window & 0xffff);
+                if self.fours.may_have(four) {
+                    self.fours.places(four, |place| found_at(place, at));
                 }
                 if self.threes.may_have(three) {
-                    found_at(self.threes.places(three), at);
+                    self.threes.places(three, |place| found_at(place, at));
                 }
                 if self.twos.may_have(two) {
-                    found_at(self.twos.places(two), at);
+                    self.twos.places(two, |place| found_at(place, at));
                 }
             }
         }
@@ -181,6 +181,9 @@ impl TextScanner {
         (*there == self.bytes[from..from + length]).then_some(start)
     }
 }
+
+/// The bits of five bytes.
+const FIVE: u64 = 0xff_ffff_ffff;
 
 fn window_of_five([first, second, third, fourth, fifth]: [u8; 5]) -> u64 {
     u64::from_le_bytes([first, second, third, fourth, fifth, 0, 0, 0])
@@ -218,6 +221,8 @@ struct TextPlace {
     start: u32,
     length: u32,
     offset: u32,
+    /// Whether no other place has the same window.
+    is_last: bool,
 }
 
 /// Which three bytes short texts begin with: a look at one word tells it, and those of the letters are in a few lines of the cache.
@@ -225,83 +230,77 @@ struct TextPlace {
 struct ShortTable {
     /// By the first two bytes, a bit for the third.
     thirds: Box<[u32; 1 << 14]>,
-    is_empty: bool,
 }
 
 impl Default for ShortTable {
     fn default() -> Self {
         #[allow(clippy::large_stack_arrays)] // 64 kB, which are on the stack in builds that are not optimised
-        Self { thirds: Box::new([0; 1 << 14]), is_empty: true }
+        Self { thirds: Box::new([0; 1 << 14]) }
     }
 }
 
 impl ShortTable {
     /// The word of the first two bytes. Some share it, which are hardly ever in a text.
     #[inline]
-    fn word(window: u32) -> usize {
-        (window & 0x7f | window >> 1 & 0x3f80) as usize
+    fn word(window: u64) -> usize {
+        #[allow(clippy::cast_possible_truncation)] // it has 14 bits
+        let word = (window & 0x7f | window >> 1 & 0x3f80) as usize;
+        word
     }
 
     /// Texts that begin with three bytes.
     fn add(&mut self, [first, second, third]: [u8; 3]) {
-        let window = u32::from_le_bytes([first, second, third, 0]);
+        let window = window_of([first, second, third, 0]);
         self.thirds[Self::word(window)] |= 1 << (third & 31);
-        self.is_empty = false;
     }
 
     /// Texts that begin with two bytes.
     fn add_two(&mut self, [first, second]: [u8; 2]) {
-        self.thirds[Self::word(u32::from_le_bytes([first, second, 0, 0]))] = u32::MAX;
-        self.is_empty = false;
+        self.thirds[Self::word(window_of([first, second, 0, 0]))] = u32::MAX;
     }
 
     #[inline]
-    fn may_begin(&self, window: u32) -> bool {
+    fn may_begin(&self, window: u64) -> bool {
         self.thirds[Self::word(window)] >> (window >> 16 & 31) & 1 == 1
     }
 }
 
-/// Texts by a few of their bytes. The table of bits has 2^`WORDS` words.
+/// Texts by a few of their bytes. The table of bits has `WORDS` words, a power of two.
 #[derive(Debug)]
-struct WindowTable<const WORDS: u32> {
-    bits: Vec<u64>,
-    /// Windows, sought from the place that their bytes say.
-    slots: Vec<WindowSlot>,
+struct WindowTable<const WORDS: usize> {
+    bits: Box<[u64; WORDS]>,
+    /// For each window, half of its hash and where its places begin, sought from the slot that the other half says; zero where there is none.
+    /// Small, since the cache is to hold them.
+    slots: Vec<u64>,
+    /// The last of a window says so.
     places: Vec<TextPlace>,
 }
 
-/// A window, and the range of its texts; an empty one where there is no window.
-#[derive(Clone, Copy, Debug, Default)]
-struct WindowSlot {
-    window: u64,
-    start: u32,
-    end: u32,
-}
+impl<const WORDS: usize> WindowTable<WORDS> {
+    /// How many bits the number of a word has.
+    const NUMBER_BITS: u32 = WORDS.trailing_zeros();
 
-impl<const WORDS: u32> WindowTable<WORDS> {
     fn new(mut windows: Vec<(u64, TextPlace)>) -> Self {
         // Where a window stands twice in a text, the first place comes first.
         windows.sort_by_key(|(window, place)| (*window, place.text, Reverse(place.offset)));
-        let mut bits = vec![0; 1 << WORDS];
-        let mut slots = vec![WindowSlot::default(); (windows.len() * 2).next_power_of_two().max(2)];
+        let mut bits = Box::new([0; WORDS]);
+        let mut slots = vec![0; (windows.len() * 3 / 2).next_power_of_two().max(2)];
         let mut places: Vec<TextPlace> = Vec::new();
         for same in windows.chunk_by(|one, other| one.0 == other.0) {
             let window = same[0].0;
             let (word, mask) = Self::bits_of(window);
             bits[word] |= mask;
-            let start = u32_of(places.len());
-            places.extend(same.iter().map(|(_, place)| place));
-            let mut slot = Self::slot(window, slots.len());
-            while slots[slot].end != 0 {
+            let (mut slot, hash) = Self::slot(window, slots.len());
+            while slots[slot] != 0 {
                 slot = (slot + 1) & (slots.len() - 1);
             }
-            slots[slot] = WindowSlot { window, start, end: u32_of(places.len()) };
+            slots[slot] = hash | places.len() as u64;
+            places.extend(same.iter().map(|(_, place)| place));
+            if let Some(last) = places.last_mut() {
+                last.is_last = true;
+            }
         }
         Self { bits, slots, places }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.places.is_empty()
     }
 
     fn mixed(window: u64) -> u64 {
@@ -312,32 +311,40 @@ impl<const WORDS: u32> WindowTable<WORDS> {
     #[inline]
     fn bits_of(window: u64) -> (usize, u64) {
         let mixed = Self::mixed(window);
-        #[allow(clippy::cast_possible_truncation)] // it has `WORDS` bits
-        let word = (mixed >> (64 - WORDS)) as usize;
-        (word, 1 << (mixed >> (58 - WORDS) & 63) | 1 << (mixed >> (52 - WORDS) & 63))
+        let bits = Self::NUMBER_BITS;
+        #[allow(clippy::cast_possible_truncation)] // it has so many bits
+        let word = (mixed >> (64 - bits)) as usize & (WORDS - 1);
+        (word, 1 << (mixed >> (58 - bits) & 63) | 1 << (mixed >> (52 - bits) & 63))
     }
 
-    /// Where a window is sought first. The number of slots is a power of two.
-    fn slot(window: u64, slots: usize) -> usize {
-        (Self::mixed(window) >> 20) as usize & (slots - 1)
+    /// Where a window is sought first, and the half of its hash that is kept, which is not zero. The number of slots is a power of two.
+    fn slot(window: u64, slots: usize) -> (usize, u64) {
+        let mixed = Self::mixed(window);
+        #[allow(clippy::cast_possible_truncation)] // it is less than the number of slots
+        let slot = (mixed >> 20) as usize & (slots - 1);
+        (slot, (mixed | 1 << 32) & !u64::from(u32::MAX))
     }
 
     #[inline]
     fn may_have(&self, window: u64) -> bool {
         let (word, mask) = Self::bits_of(window);
-        self.bits.get(word).is_some_and(|word| word & mask == mask)
+        self.bits[word] & mask == mask
     }
 
-    fn places(&self, window: u64) -> &[TextPlace] {
-        let mut slot = Self::slot(window, self.slots.len());
-        loop {
-            match self.slots[slot] {
-                WindowSlot { end: 0, .. } => return &[],
-                WindowSlot { window: known, start, end } if known == window => {
-                    return &self.places[start as usize..end as usize];
+    /// Calls `found` with the places of a window, and with those of others that have the same half of a hash.
+    fn places(&self, window: u64, mut found: impl FnMut(&TextPlace)) {
+        let (mut slot, hash) = Self::slot(window, self.slots.len());
+        while self.slots[slot] != 0 {
+            if self.slots[slot] & !u64::from(u32::MAX) == hash {
+                let start = (self.slots[slot] & u64::from(u32::MAX)) as usize;
+                for place in &self.places[start..] {
+                    found(place);
+                    if place.is_last {
+                        break;
+                    }
                 }
-                _ => slot = (slot + 1) & (self.slots.len() - 1),
             }
+            slot = (slot + 1) & (self.slots.len() - 1);
         }
     }
 }

@@ -19,7 +19,7 @@
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct FoldedText {
-    /// The bytes, and three more that are zero.
+    /// The bytes, and seven more that are zero.
     bytes: Vec<u8>,
     /// Places after which a byte stands elsewhere than in the text: in the bytes, and in the text.
     shifts: Vec<(usize, usize)>,
@@ -33,7 +33,7 @@ pub struct FoldedText {
 const LONGEST_KEPT: usize = 1 << 16;
 
 /// How many zeros follow the bytes.
-const PADDING: usize = 3;
+const PADDING: usize = 7;
 
 /// What a byte is folded to; zero where more than the byte decides.
 const FOLDED: [u8; 256] = {
@@ -145,7 +145,7 @@ impl FoldedText {
         &self.bytes[..self.bytes.len().saturating_sub(PADDING)]
     }
 
-    /// The bytes, and three zeros.
+    /// The bytes, and seven zeros.
     pub fn padded(&self) -> &[u8] {
         &self.bytes
     }
@@ -224,7 +224,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(folded.as_bytes(), &*expected);
-            prop_assert_eq!(folded.padded(), [&*expected, &[0; 3]].concat());
+            prop_assert_eq!(folded.padded(), [&*expected, &[0; 7]].concat());
             for (at, origin) in origins.into_iter().enumerate() {
                 prop_assert_eq!(folded.origin(at), origin, "{} of {:?}", at, text);
             }
