@@ -40,6 +40,10 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
     }
 
+    fn has(self, byte: u8) -> bool {
+        self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
+    }
+
     fn len(self) -> u32 {
         self.0.iter().map(|bits| bits.count_ones()).sum()
     }
@@ -129,7 +133,10 @@ fn add_bytes(hir: &Hir, times: u32, all: &mut Vec<RequiredBytes>) {
     };
     match hir.kind() {
         HirKind::Literal(literal) => literal.0.iter().for_each(|byte| add(ByteSet::of(&[*byte]), times)),
-        HirKind::Class(class) => add(bytes_of(class), times),
+        HirKind::Class(class) => {
+            add(bytes_of(class), times);
+            add(first_bytes_of(class), times);
+        }
         HirKind::Capture(capture) => add_bytes(&capture.sub, times, all),
         HirKind::Repetition(repetition) if repetition.min > 0 => {
             add_bytes(&repetition.sub, times.saturating_mul(repetition.min), all);
@@ -174,6 +181,20 @@ fn bytes_of(class: &Class) -> ByteSet {
     set
 }
 
+/// The first bytes of characters that are beyond ASCII and not among those of most texts: accents, dashes and emoji are. Empty where others are in
+/// the class too.
+fn first_bytes_of(class: &Class) -> ByteSet {
+    let Class::Unicode(class) = class else { return ByteSet::default() };
+    let mut set = ByteSet::default();
+    for range in class.iter() {
+        let [first, last] =
+            [range.start(), range.end()].map(|letter| letter.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+        (first..=last).for_each(|byte| set.add(byte));
+    }
+    let is_common = (0..0x80).chain([0xc2, 0xc3, 0xe2, 0xf0]).any(|byte| set.has(byte));
+    if is_common { ByteSet::default() } else { set }
+}
+
 fn last_byte(letter: char) -> u8 {
     *letter.encode_utf8(&mut [0; 4]).as_bytes().last().unwrap_or(&0)
 }
@@ -198,6 +219,10 @@ mod tests {
         let foreign = sets("[\u{200b}\u{200d}\u{2060}]{3}")[0];
         assert!(ByteCounts::of("\u{200b}\u{200d}\u{200b}".as_bytes()).has(foreign));
         assert!(!ByteCounts::of("“one” – ‘two’ …".as_bytes()).has(foreign));
+        // Letters of another script begin with bytes that no others begin with.
+        let cyrillic = sets("[аеор]{2}")[0];
+        assert!(ByteCounts::of("Яре".as_bytes()).has(cyrillic));
+        assert!(!ByteCounts::of("“one” – °µ¾ ‘two’ é".as_bytes()).has(cyrillic));
         let control = sets(r"[\x00\x7f]{3}")[0];
         assert!(ByteCounts::of(b"\x00\x7f\x7f").has(control));
         assert!(!ByteCounts::of("жжж".as_bytes()).has(control));
