@@ -137,10 +137,9 @@ impl TextScanner {
             let is_long = self.eights.may_have(window);
             let are_middle = fives.map(|window| self.fives.may_have(window));
             let may_begin = [0, 8, 16, 24].map(|bits| self.short.may_begin(window >> bits));
-            if !(is_long
-                | (are_middle[0] | are_middle[1])
-                | may_begin.iter().fold(false, |any, one| any | one))
-            {
+            // Without a branch for each of the seven.
+            let is_any = are_middle.iter().chain(&may_begin).fold(is_long, |is_any, one| is_any | one);
+            if !is_any {
                 continue;
             }
             if is_long {
@@ -336,6 +335,7 @@ impl<const WORDS: usize> WindowTable<WORDS> {
         let (mut slot, hash) = Self::slot(window, self.slots.len());
         while self.slots[slot] != 0 {
             if self.slots[slot] & !u64::from(u32::MAX) == hash {
+                #[allow(clippy::cast_possible_truncation)] // it has 32 bits
                 let start = (self.slots[slot] & u64::from(u32::MAX)) as usize;
                 for place in &self.places[start..] {
                     found(place);
