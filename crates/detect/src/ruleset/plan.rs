@@ -18,7 +18,7 @@ use super::u32_of;
 /// With fewer clauses, no choice is worth counting for.
 const FEWEST_CLAUSES: usize = 100;
 /// To look for one text more costs as much as to find one so many times in the sample: tables should fit the cache.
-const COST_OF_A_TEXT: f64 = 0.2;
+const COST_OF_A_TEXT: f64 = 0.05;
 /// About how long a text is, in bytes.
 const TEXT_LENGTH: f64 = 500.0;
 
