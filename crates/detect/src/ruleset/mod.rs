@@ -13,6 +13,7 @@
 //! |---|---|
 //! | which patterns look at messages of a protocol, an operation and a side | `class`, once for each |
 //! | each text of a message with the patterns that look where it stands | `walk`, over the message as it was on the wire |
+//! | which words of each pattern are rare in this traffic | `sample` and `plan`, once |
 //! | which texts that patterns need are there, and in which order | `scanner` and `texts`, one pass over each text |
 //! | whether the pattern matches the text | its regular expression, from where its first text stands |
 //! | what the indicator says | [`CompiledIndicator::evaluate`], for those that are left |
