@@ -194,6 +194,7 @@ mod tests {
             "\u{e000}",
             "😀",
             "Words of ASCII, and more than a block of them",
+            "two  spaces, and three   of them, in one block",
         ];
         prop::collection::vec(prop::sample::select(letters.to_vec()), 0..20)
             .prop_map(|letters| letters.concat())
